@@ -1,0 +1,5 @@
+//go:build invariants
+
+package rules
+
+const invariants = true
