@@ -1,0 +1,78 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// ISAVariable is the environment variable that forces a Set by name (avx512, avx2, generic); meant for tests and
+// comparisons.
+const ISAVariable = "YINSHZERO_ISA"
+
+// ErrISA is wrapped by the error of [Best] when the forced instruction set is unknown or this machine lacks it.
+var ErrISA = errors.New("no such instruction set here")
+
+// A Set is the kernels of one instruction set. It is immutable and may be shared by goroutines. Strides count floats.
+type Set struct {
+	name  string
+	group int // output channels of one gemm; packed weights come in such groups
+
+	in     func(x, tmp, v []float32, xs int)                 // 121x16 -> 36 planes of 7x16, stride xs
+	grad   func(dy, tmp, m []float32, xs int)                // the adjoint of out without bias, each cell once
+	out    func(m, tmp, y, bias, res []float32, xs int)      // y = max(0, A^T m A + bias [+ res])
+	outBwd func(m, tmp, dx, act, res []float32, xs int)      // dx = A^T m A [+ res] where act > 0, else 0
+	gemm   func(a, b, c []float32, rows, k, as, cs int)      // c[rows][group] = a[rows][k] b[k][group]; k%4 == 0
+	gemmTN func(a, b, c []float32, rows, n, bs int)          // c[n][group] += a[rows][n]^T b[rows][group]; n%8 == 0
+	packG  func(w, u []float32, ws, us, n, wstep, ustep int) // n times u = G w G^T on 16 lanes
+	unpack func(u, w []float32, us, ws, n, ustep, wstep int) // n times w = G^T u G on 16 lanes
+	colSum func(x, acc []float32, n int)                     // acc[16] += sum of n rows
+	pool   func(x, sum, top []float32, n int)                // sum[16] += rows, top[16] = max(top, rows)
+}
+
+// Name is avx512, avx2 or generic.
+func (s *Set) Name() string { return s.name }
+
+// String is the name.
+func (s *Set) String() string { return s.name }
+
+// All returns the Sets this machine can run, fastest first; the last is always generic.
+func All() []*Set { return append(machineSets(), &generic) }
+
+// Best returns the fastest Set of this machine, or the one that the environment variable [ISAVariable] names. The
+// error, which wraps [ErrISA], tells the choice there is.
+func Best() (*Set, error) {
+	sets := All()
+	name := os.Getenv(ISAVariable)
+	if name == "" {
+		return sets[0], nil
+	}
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		if s.name == name {
+			return s, nil
+		}
+		names[i] = s.name
+	}
+	return nil, fmt.Errorf("read %s=%q: %w (choose one of %s, or unset it)", ISAVariable, name, ErrISA, strings.Join(names, ", "))
+}
+
+// Sum adds the rows of x, [rows][16], to acc, [16].
+func (s *Set) Sum(acc, x []float32, rows int) {
+	s.colSum(x[:rows*Lanes], acc[:Lanes], rows)
+}
+
+// Pool sets mean and top, [ceil(channels/16)*16] each, to every channel's mean and maximum over the points of one
+// board. The activations x must be non-negative, as those after a ReLU are.
+func (s *Set) Pool(mean, top, x []float32, channels int) {
+	for b := range Blocks(channels) {
+		m, t := mean[b*Lanes:][:Lanes], top[b*Lanes:][:Lanes]
+		clear(m)
+		clear(t)
+		s.pool(x[b*Lanes*Cells:][:Lanes*Cells], m, t, Cells)
+		for i := range m {
+			m[i] *= 1. / Points
+		}
+	}
+}
