@@ -102,13 +102,7 @@ func New(v Variant) Position {
 
 // Variant returns the numbers that p is played by, with the name of the known Variant that has them, or "custom".
 func (p *Position) Variant() Variant {
-	v := Variant{"custom", p.radius, p.ringsEach, p.markersAll, p.rowLength, p.ringsToWin}
-	for _, w := range Variants() {
-		if v.Same(w) {
-			return w
-		}
-	}
-	return v
+	return Variant{unnamed, p.radius, p.ringsEach, p.markersAll, p.rowLength, p.ringsToWin}.named()
 }
 
 // ToMove is the side whose decision is next. It is meaningless when the game is over.
@@ -289,7 +283,7 @@ func (p *Position) IsLegal(m Move) bool {
 		return p.rings[p.toMove].has(int(pr.from)) &&
 			p.destinations(int(pr.from), p.free(), p.markers[0].or(p.markers[1])).has(int(pr.to))
 	case p.phase == PhaseMoveRing && k == PassTurn:
-		return !p.canMove()
+		return !p.canMove(p.toMove)
 	case p.phase == PhaseRemoveRow && k == RemoveRow:
 		r := m.Row()
 		return p.rowStarts(p.toMove, int(r.Axis())).has(r.First().Grid())
@@ -299,10 +293,10 @@ func (p *Position) IsLegal(m Move) bool {
 	return false
 }
 
-// canMove reports whether the side to move can move a ring.
-func (p *Position) canMove() bool {
+// canMove reports whether c has a ring that can move.
+func (p *Position) canMove(c Color) bool {
 	free, markers := p.free(), p.markers[0].or(p.markers[1])
-	for rings := p.rings[p.toMove]; !rings.empty(); {
+	for rings := p.rings[c]; !rings.empty(); {
 		if !p.destinations(rings.next(), free, markers).empty() {
 			return true
 		}

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Variant is what differs between rule sets: plain numbers, compared by field, never by name.
@@ -16,6 +17,9 @@ type Variant struct {
 	RingsToWin int8   // rings taken that win: 1 to Rings
 }
 
+// unnamed is the Name of a Variant that is none of the known ones.
+const unnamed = "custom"
+
 // Standard is the game of the official rules.
 func Standard() Variant { return Variant{"standard", 5, 5, 51, 5, 3} }
 
@@ -28,14 +32,50 @@ func Mini() Variant { return Variant{"mini", 3, 3, 21, 4, 1} }
 // Variants lists the Variants that have names.
 func Variants() []Variant { return []Variant{Standard(), Blitz(), Mini()} }
 
-// VariantNamed returns the Variant with the given name.
-func VariantNamed(name string) (Variant, error) {
+// String is the text of v: the name of the known Variant with the same numbers, else its numbers, such as 4-4-35-5-2:
+// radius, rings, markers, row length, rings to win.
+func (v Variant) String() string {
+	if w := v.named(); w.Name != unnamed {
+		return w.Name
+	}
+	return fmt.Sprintf("%d-%d-%d-%d-%d", v.Radius, v.Rings, v.Markers, v.RowLength, v.RingsToWin)
+}
+
+// ParseVariant reads a Variant as String writes it and checks its numbers. One without a name is called "custom".
+func ParseVariant(s string) (Variant, error) {
 	for _, v := range Variants() {
-		if v.Name == name {
+		if v.Name == s {
 			return v, nil
 		}
 	}
-	return Variant{}, fmt.Errorf("unknown variant %q: want standard, blitz or mini", name)
+	v := Variant{Name: unnamed}
+	numbers := []*int8{&v.Radius, &v.Rings, &v.Markers, &v.RowLength, &v.RingsToWin}
+	fields := strings.Split(s, "-")
+	if len(s) > 20 || len(fields) != len(numbers) {
+		return Variant{}, fmt.Errorf("variant %q: want standard, blitz, mini or five numbers "+
+			"radius-rings-markers-row-win, such as 4-4-35-5-2", abridge(s))
+	}
+	for i, f := range fields {
+		var err error
+		if *numbers[i], err = parseCount("number", f, 99); err != nil {
+			return Variant{}, fmt.Errorf("variant %q: %w", s, err)
+		}
+	}
+	if err := v.Validate(); err != nil {
+		return Variant{}, fmt.Errorf("variant %q: %w", s, err)
+	}
+	return v.named(), nil
+}
+
+// named is v with the name of the known Variant that has the same numbers, or unnamed.
+func (v Variant) named() Variant {
+	v.Name = unnamed
+	for _, w := range Variants() {
+		if v.Same(w) {
+			return w
+		}
+	}
+	return v
 }
 
 // Same reports whether two Variants have the same numbers.
