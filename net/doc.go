@@ -1,0 +1,33 @@
+// Package net turns Positions into priors and values: the input planes, the network's shapes and numbers, and inference.
+//
+// Its types are Arch (the shape of a network), Spec and Tensor (a named array and its shape), Weights (the numbers, with
+// their safetensors file) and Program (Weights compiled for inference by one goroutine). AppendPlanes encodes a Position
+// and PolicyIndex says where the policy head keeps a Move's logit.
+//
+//	w, err := net.Load("best.safetensors")
+//	p, err := w.Compile()
+//	planes = net.AppendPlanes(planes[:0], &pos)
+//	legal = pos.AppendMoves(legal[:0])
+//	out := net.Output{Logits: make([]float32, len(legal))}
+//	p.Forward(planes, legal, &out)
+//
+// # What the network computes
+//
+// Everything is from the side to move's view, over the 11 × 11 grid of rules.Point.Grid; cells that are no Points of the
+// full board are exact zeros in every layer. conv is a 3×3 convolution with zero padding, · scales every channel, and the
+// tensors are those of [Arch.Specs]:
+//
+//	x   = relu(input.scale·conv(planes, input.weight) + input.bias + globals × globals.weight)
+//	for every block i:
+//	  y = relu(conv1.scale·conv(x, conv1.weight) + conv1.bias)
+//	  b = conv2.bias                                        in a block that pools: conv2.bias + pool(y) × pool.weight
+//	  x = relu(conv2.scale·conv(y, conv2.weight) + b + x)
+//	logit of a Move m at (plane, cell) = PolicyIndex(m):    policy.bias[plane] + Σ_c x[c][cell] policy.weight[c][plane]
+//	h   = relu((pool(x), globals) × value.weight + value.bias)
+//	WDL   = h × wdl.weight + wdl.bias                       logits of win, draw, loss
+//	Rings = h × rings.weight + rings.bias                   logits of the final difference of rings taken
+//
+// pool(x) is the mean of every channel over the Points of the Variant's board (where PlaneBoard is 1), then the maximum.
+//
+// The package knows no search and no game records; it does not train: net/graph does, on the same tensors.
+package net
