@@ -1,0 +1,2 @@
+// Package data keeps games on disk and draws training samples from the newest of them.
+package data

@@ -1,0 +1,163 @@
+package atomicfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.bin")
+	for _, want := range []string{"first", "", strings.Repeat("long ", 100_000)} {
+		if err := WriteBytes(path, []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Fatalf("got %d bytes, %v; want %d", len(got), err, len(want))
+		}
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("directory holds %q: want a.bin alone", got)
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are not kept on this system")
+	}
+	path := filepath.Join(t.TempDir(), "key")
+	if err := Write(path, 0o600, func(w io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v; want 0600", info.Mode(), err)
+	}
+}
+
+// TestFailedFill checks that a fill that fails after some bytes leaves the old file and nothing else.
+func TestFailedFill(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := WriteBytes(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	err := Write(path, 0o644, func(w io.Writer) error {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("got error %v, want %v", err, broken)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Errorf("got %q, want the old file", got)
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("directory holds %q: want a alone", got)
+	}
+}
+
+func TestNoDirectory(t *testing.T) {
+	if err := WriteBytes(filepath.Join(t.TempDir(), "none", "a"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that the directory does not exist", err)
+	}
+}
+
+// TestTargetIsDirectory checks the failure after the temporary file is complete.
+func TestTargetIsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteBytes(filepath.Join(dir, "a"), []byte("x")); err == nil {
+		t.Error("a directory was replaced by a file")
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("directory holds %q: want a alone", got)
+	}
+}
+
+// TestKilled leaves what a killed writer leaves and checks that it is told from finished files and removed.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteBytes(filepath.Join(dir, "done"), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	func() { // Goexit in fill would be the same; a panic stands for the kill
+		defer func() { _ = recover() }()
+		_ = Write(filepath.Join(dir, "half"), 0o644, func(w io.Writer) error { panic("killed") })
+	}()
+	temps := 0
+	for _, name := range names(t, dir) {
+		if IsTemp(name) {
+			temps++
+		}
+	}
+	if temps != 1 {
+		t.Fatalf("directory holds %q: want one temporary file", names(t, dir))
+	}
+	removed, err := RemoveTemps(dir)
+	if err != nil || len(removed) != 1 {
+		t.Fatalf("removed %q, %v: want one file", removed, err)
+	}
+	if got := names(t, dir); len(got) != 1 || got[0] != "done" {
+		t.Errorf("directory holds %q: want done alone", got)
+	}
+	if removed, err := RemoveTemps(filepath.Join(dir, "none")); err != nil || removed != nil {
+		t.Errorf("got %q, %v from a directory that does not exist", removed, err)
+	}
+}
+
+// TestConcurrent checks that a reader sees one whole version or another while many write.
+func TestConcurrent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	version := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, 10_000) }
+	if err := WriteBytes(path, version(0)); err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for i := range 4 {
+		writers.Go(func() {
+			for range 5 {
+				if err := WriteBytes(path, version(i)); err != nil && runtime.GOOS != "windows" {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 50 {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			if runtime.GOOS == "windows" {
+				continue
+			}
+			t.Fatal(err)
+		}
+		if len(b) != 10_000 || !bytes.Equal(b, version(int(b[0]))) {
+			t.Fatalf("read %d bytes that nobody wrote", len(b))
+		}
+	}
+	writers.Wait()
+}
