@@ -82,30 +82,28 @@ func bt(d0, d1, d2, d3, d4, d5 float32) (float32, float32, float32, float32, flo
 	return 4*d0 - 5*d2 + d4, a + b, a - b, c + e, c - e, 4*d1 - 5*d3 + d5
 }
 
-func genericIn(x, tmp, v []float32, xs int) {
+func genericIn(x, _, v []float32, xs int) {
 	for t, g := range tiles {
+		var w [6][6][Lanes]float32
 		for j := range 6 {
 			var p [6]*[Lanes]float32
-			var o [6]*[Lanes]float32
 			for i := range p {
-				p[i], o[i] = cellAt(x, g.x-1+j, g.y-1+i), row16(tmp, (i*6+j)*Lanes)
+				p[i] = cellAt(x, g.x-1+j, g.y-1+i)
 			}
 			for l := range Lanes {
-				o[0][l], o[1][l], o[2][l], o[3][l], o[4][l], o[5][l] = bt(p[0][l], p[1][l], p[2][l], p[3][l], p[4][l], p[5][l])
+				w[0][j][l], w[1][j][l], w[2][j][l], w[3][j][l], w[4][j][l], w[5][j][l] = bt(p[0][l], p[1][l], p[2][l], p[3][l], p[4][l], p[5][l])
 			}
 		}
-		for r := range 6 {
-			var p [6]*[Lanes]float32
+		for r := range w {
 			var o [6]*[Lanes]float32
-			for i := range p {
-				p[i], o[i] = row16(tmp, (r*6+i)*Lanes), row16(v, (r*6+i)*xs+t*Lanes)
+			for i := range o {
+				o[i] = row16(v, (r*6+i)*xs+t*Lanes)
 			}
-			for l := range Lanes {
+			for l, p := 0, &w[r]; l < Lanes; l++ {
 				o[0][l], o[1][l], o[2][l], o[3][l], o[4][l], o[5][l] = bt(p[0][l], p[1][l], p[2][l], p[3][l], p[4][l], p[5][l])
 			}
 		}
 	}
-	clear(tmp) // the vector kernels want zeros in the columns outside the grid
 }
 
 // am is A d: four output cells of a line to six products.
@@ -147,8 +145,15 @@ func at(m0, m1, m2, m3, m4, m5 float32) (float32, float32, float32, float32) {
 	return m0 + s + t, d + 2*e, s + 4*t, d + 8*e + m5
 }
 
-// genericOutput calls cell for every point with its place in y, and sets all other cells to zero.
-func genericOutput(m, tmp, y []float32, xs int, cell func(o int, v *[Lanes]float32)) {
+func genericOut(m, tmp, y, bias, res []float32, xs int) { genericOutput(m, tmp, y, bias, nil, res, xs) }
+
+func genericOutBwd(m, tmp, dx, act, res []float32, xs int) {
+	genericOutput(m, tmp, dx, zeros[:], act, res, xs)
+}
+
+// genericOutput serves both output transforms: the gate is act where it is given, else the value itself.
+func genericOutput(m, tmp, y, bias, act, res []float32, xs int) {
+	b := row16(bias, 0)
 	for c := range Cells {
 		if !OnBoard(c) {
 			*row16(y, c*Lanes) = zeros
@@ -176,40 +181,28 @@ func genericOutput(m, tmp, y []float32, xs int, cell func(o int, v *[Lanes]float
 			}
 			for k := range v {
 				if g.own>>(4*r+k)&1 != 0 {
-					cell(((g.y+r)*Side+g.x+k)*Lanes, &v[k])
+					o := ((g.y+r)*Side + g.x + k) * Lanes
+					plus, gate := &zeros, &v[k]
+					if res != nil {
+						plus = row16(res, o)
+					}
+					for l := range v[k] {
+						v[k][l] += b[l] + plus[l]
+					}
+					if act != nil {
+						gate = row16(act, o)
+					}
+					for l, d := 0, row16(y, o); l < Lanes; l++ {
+						if gate[l] > 0 {
+							d[l] = v[k][l]
+						} else {
+							d[l] = 0
+						}
+					}
 				}
 			}
 		}
 	}
-}
-
-func genericOut(m, tmp, y, bias, res []float32, xs int) {
-	b := row16(bias, 0)
-	genericOutput(m, tmp, y, xs, func(o int, v *[Lanes]float32) {
-		r := &zeros
-		if res != nil {
-			r = row16(res, o)
-		}
-		for l, d := 0, row16(y, o); l < Lanes; l++ {
-			d[l] = max(0, v[l]+b[l]+r[l])
-		}
-	})
-}
-
-func genericOutBwd(m, tmp, dx, act, res []float32, xs int) {
-	genericOutput(m, tmp, dx, xs, func(o int, v *[Lanes]float32) {
-		r, a := &zeros, row16(act, o)
-		if res != nil {
-			r = row16(res, o)
-		}
-		for l, d := 0, row16(dx, o); l < Lanes; l++ {
-			s := v[l] + r[l]
-			if !(a[l] > 0) {
-				s = 0
-			}
-			d[l] = s
-		}
-	})
 }
 
 // g43 is the matrix G of F(4,3).

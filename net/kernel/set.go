@@ -63,16 +63,26 @@ func (s *Set) Sum(acc, x []float32, rows int) {
 	s.colSum(x[:rows*Lanes], acc[:Lanes], rows)
 }
 
-// Pool sets mean and top, [ceil(channels/16)*16] each, to every channel's mean and maximum over the points of one
-// board. The activations x must be non-negative, as those after a ReLU are.
-func (s *Set) Pool(mean, top, x []float32, channels int) {
+// Pool sets mean and top, [ceil(channels/16)*16] each, to every channel's mean and maximum over the given cells of one
+// board. The activations x must be non-negative, as those after a ReLU are. With all points for cells (a smaller
+// board has fewer) the vector kernel does it.
+func (s *Set) Pool(mean, top, x []float32, channels int, cells []int) {
+	if len(cells) == 0 {
+		panic("kernel: pool over no cells")
+	}
 	for b := range Blocks(channels) {
-		m, t := mean[b*Lanes:][:Lanes], top[b*Lanes:][:Lanes]
+		m, t, xb := mean[b*Lanes:][:Lanes], top[b*Lanes:][:Lanes], x[b*Lanes*Cells:][:Lanes*Cells]
 		clear(m)
 		clear(t)
-		s.pool(x[b*Lanes*Cells:][:Lanes*Cells], m, t, Cells)
+		if len(cells) == Points {
+			s.pool(xb, m, t, Cells)
+		} else {
+			for _, c := range cells {
+				genericPool(xb[c*Lanes:], m, t, 1)
+			}
+		}
 		for i := range m {
-			m[i] *= 1. / Points
+			m[i] *= 1 / float32(len(cells))
 		}
 	}
 }
