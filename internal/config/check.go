@@ -1,0 +1,54 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+
+	"yinshzero/net"
+	"yinshzero/rules"
+)
+
+// check calls fault for every value that is in its range but does not fit the others.
+func (c *Config) check(fault func(key, format string, args ...any)) {
+	if _, err := rules.ParseVariant(c.Variant); err != nil {
+		fault("variant", "%v", err)
+	}
+	if _, err := net.ParseArch(c.Network.Arch); err != nil {
+		fault("network.arch", "%v", err)
+	}
+	if c.Search.SimulationsEnd < c.Search.Simulations {
+		fault("search.simulations_end", "is %d: want at least search.simulations, %d", c.Search.SimulationsEnd, c.Search.Simulations)
+	}
+	if c.Search.FastSimulations > c.Search.Simulations {
+		fault("search.fast_simulations", "is %d: want at most search.simulations, %d", c.Search.FastSimulations, c.Search.Simulations)
+	}
+	if c.Window.MaxPositions < c.Window.MinPositions {
+		fault("window.max_positions", "is %d: want at least window.min_positions, %d", c.Window.MaxPositions, c.Window.MinPositions)
+	}
+	if c.Training.Batch%c.Training.Replicas != 0 {
+		fault("training.replicas", "is %d: want a divisor of training.batch, %d", c.Training.Replicas, c.Training.Batch)
+	}
+	if c.Training.LearningFloor > c.Training.LearningRate {
+		fault("training.learning_floor", "is %v: want at most training.learning_rate, %v", c.Training.LearningFloor, c.Training.LearningRate)
+	}
+	if c.Losses.Policy == 0 && c.Losses.Value == 0 {
+		fault("losses.policy", "is 0 and so is losses.value: want one of them above 0")
+	}
+	if c.Gate.Elo0 >= c.Gate.Elo1 {
+		fault("gate.elo1", "is %v: want more than gate.elo0, %v", c.Gate.Elo1, c.Gate.Elo0)
+	}
+	for i, p := range c.Anchors.Players {
+		if !isAnchor(p) {
+			fault("anchors.players["+strconv.Itoa(i)+"]", "is %q: want random, greedy or uct:SIMULATIONS", p)
+		}
+	}
+}
+
+// isAnchor reports whether a player needs no model.
+func isAnchor(p string) bool {
+	if n, ok := strings.CutPrefix(p, "uct:"); ok {
+		sims, err := strconv.Atoi(n)
+		return err == nil && sims > 0
+	}
+	return p == "random" || p == "greedy"
+}

@@ -1,0 +1,134 @@
+package config
+
+import "time"
+
+// A Config says how a training run works. Every field is a key of the YAML file; its range tag is the closed range of
+// a number, its oneof tag the words allowed.
+type Config struct {
+	Seed     uint64   `yaml:"seed"`     // of everything random in the run
+	Variant  string   `yaml:"variant"`  // the game played: a name, or five numbers as rules.ParseVariant reads them
+	Network  Network  `yaml:"network"`  // shape of the weights
+	Search   Search   `yaml:"search"`   // of self-play
+	SelfPlay SelfPlay `yaml:"selfplay"` // how games are made
+	Window   Window   `yaml:"window"`   // which Samples are trained on
+	Training Training `yaml:"training"` // how the weights move
+	Losses   Losses   `yaml:"losses"`   // weights of the terms of the loss
+	Gate     Gate     `yaml:"gate"`     // when a candidate becomes the best model
+	Anchors  Anchors  `yaml:"anchors"`  // fixed players that measure progress
+	Fleet    Fleet    `yaml:"fleet"`    // transport between processes
+}
+
+// Network is the shape of the weights.
+type Network struct {
+	Arch string `yaml:"arch"` // channels x residual blocks, such as 32x4, or 64x6p with pooling
+}
+
+// Search tunes the self-play search. The budget of a full search grows from Simulations to SimulationsEnd, by equal
+// factors for equal numbers of positions, while the run makes its first GrowthPositions positions.
+type Search struct {
+	Simulations     int     `yaml:"simulations" range:"2..100000"`      // a full search, at the start of the run
+	SimulationsEnd  int     `yaml:"simulations_end" range:"2..100000"`  // a full search, from growth_positions on
+	GrowthPositions int64   `yaml:"growth_positions" range:"1..1e12"`   // positions over which the budget grows
+	FastSimulations int     `yaml:"fast_simulations" range:"2..100000"` // a fast search: value target only
+	FullShare       float64 `yaml:"full_share" range:"0.01..1"`         // share of Moves searched in full
+	Considered      int     `yaml:"considered" range:"2..130"`          // root Moves that Gumbel top-m keeps (m)
+	CVisit          float64 `yaml:"c_visit" range:"0..1000"`            // Danihelka et al. 2022, equation 8
+	CScale          float64 `yaml:"c_scale" range:"0.001..100"`         // the same equation
+	Solver          bool    `yaml:"solver"`                             // proven wins and losses climb the tree
+	Cache           int     `yaml:"cache" range:"0..100000000"`         // evaluations kept a worker; 0 = none
+	Symmetry        bool    `yaml:"symmetry"`                           // a random one of the twelve an evaluation
+}
+
+// SelfPlay says how games are made.
+type SelfPlay struct {
+	Workers          int     `yaml:"workers" range:"0..4096"`           // games at once in this process; 0 = one a core
+	TemperaturePlies int     `yaml:"temperature_plies" range:"0..1000"` // plies drawn from the improved policy
+	Temperature      float64 `yaml:"temperature" range:"0..10"`         // of these draws; 0 = the best Move
+	RandomOpenings   float64 `yaml:"random_openings" range:"0..1"`      // share of games that start from random placements
+	ShardGames       int     `yaml:"shard_games" range:"1..100000"`     // games in a shard file
+	ShardSeconds     int     `yaml:"shard_seconds" range:"1..3600"`     // an unfilled shard is written after so long
+}
+
+// Window says which Samples are trained on: the newest min(Max, Min·(N/Min)^Exponent) of N positions.
+type Window struct {
+	MinPositions int64   `yaml:"min_positions" range:"1..1e12"` // before the first training step
+	MaxPositions int64   `yaml:"max_positions" range:"1..1e12"` // never more than these
+	Exponent     float64 `yaml:"exponent" range:"0..1"`         // 0 = fixed size, 1 = everything
+	PerGame      int     `yaml:"per_game" range:"1..1000"`      // positions drawn of one game in a batch, at most
+	FastWeight   float64 `yaml:"fast_weight" range:"0..1"`      // draw weight of a fast ply; a full ply has 1
+}
+
+// Training says how the weights move.
+type Training struct {
+	Batch          int     `yaml:"batch" range:"2..65536"`             // positions a step
+	Replicas       int     `yaml:"replicas" range:"1..64"`             // graphs that share a batch, one core each
+	Optimiser      string  `yaml:"optimiser" oneof:"adamw sgd"`        // update rule
+	LearningRate   float64 `yaml:"learning_rate" range:"1e-7..1"`      // at its peak
+	WarmupSteps    int     `yaml:"warmup_steps" range:"0..1000000"`    // linear rise from 0
+	HalvingSteps   int64   `yaml:"halving_steps" range:"0..1e9"`       // the rate halves in so many steps; 0 = never
+	LearningFloor  float64 `yaml:"learning_floor" range:"0..1"`        // the rate falls no lower
+	Momentum       float64 `yaml:"momentum" range:"0..0.9999"`         // sgd
+	Beta1          float64 `yaml:"beta1" range:"0..0.9999"`            // adamw
+	Beta2          float64 `yaml:"beta2" range:"0..0.99999"`           // adamw
+	Epsilon        float64 `yaml:"epsilon" range:"1e-12..0.1"`         // adamw
+	Decay          float64 `yaml:"decay" range:"0..1"`                 // decoupled weight decay
+	Clip           float64 `yaml:"clip" range:"0..1000"`               // global norm of the gradient; 0 = none
+	Passes         float64 `yaml:"passes" range:"0.1..100"`            // over a position, at most
+	CandidateSteps int     `yaml:"candidate_steps" range:"1..1000000"` // from one candidate to the next
+	Average        float64 `yaml:"average" range:"0..0.9999"`          // a candidate is the mean of the weights with this memory a step; 0 = the weights
+	ValueMix       float64 `yaml:"value_mix" range:"0..1"`             // share of the root value in the value target
+}
+
+// Losses weighs the terms of the loss.
+type Losses struct {
+	Policy float64 `yaml:"policy" range:"0..100"` // cross-entropy with the improved policy
+	Value  float64 `yaml:"value" range:"0..100"`  // cross-entropy of win, draw, loss
+	Rings  float64 `yaml:"rings" range:"0..100"`  // cross-entropy of the final difference of rings taken
+}
+
+// Gate says when a candidate becomes the best model: a sequential probability ratio test on Pairs of games.
+type Gate struct {
+	Elo0         float64 `yaml:"elo0" range:"-1000..1000"`      // the candidate is no better than this: reject
+	Elo1         float64 `yaml:"elo1" range:"-1000..1000"`      // the candidate is at least this good: accept
+	Alpha        float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
+	Beta         float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
+	MaxPairs     int     `yaml:"max_pairs" range:"1..100000"`   // undecided then: reject
+	Simulations  int     `yaml:"simulations" range:"1..100000"` // a Move
+	OpeningPlies int     `yaml:"opening_plies" range:"0..100"`  // random Moves after random placements
+}
+
+// Anchors are the fixed players a new best model is measured against.
+type Anchors struct {
+	Players []string `yaml:"players"`                 // random, greedy or uct:SIMULATIONS
+	Pairs   int      `yaml:"pairs" range:"0..100000"` // against each, for every new best model
+}
+
+// Fleet is the transport between processes.
+type Fleet struct {
+	MaxBytes int64         `yaml:"max_bytes" range:"1048576..1e15"` // of games under way, on disk
+	AckWait  time.Duration `yaml:"ack_wait" range:"1s..1h"`         // a game or Job not acknowledged is given out again
+}
+
+// Default returns the values of a key that a file leaves out: the standard run.
+func Default() Config {
+	return Config{
+		Seed:    1,
+		Variant: "standard",
+		Network: Network{Arch: "32x4p"},
+		Search: Search{
+			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 2_000_000, FastSimulations: 8, FullShare: 0.25,
+			Considered: 16, CVisit: 50, CScale: 1, Solver: true, Cache: 1 << 16, Symmetry: true,
+		},
+		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardSeconds: 30},
+		Window:   Window{MinPositions: 20_000, MaxPositions: 2_000_000, Exponent: 0.65, PerGame: 2, FastWeight: 0.5},
+		Training: Training{
+			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 20_000,
+			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
+			Passes: 6, CandidateSteps: 500, Average: 0.99, ValueMix: 0.5,
+		},
+		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
+		Gate:    Gate{Elo0: 0, Elo1: 50, Alpha: 0.05, Beta: 0.05, MaxPairs: 100, Simulations: 32, OpeningPlies: 4},
+		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
+		Fleet:   Fleet{MaxBytes: 1 << 30, AckWait: 30 * time.Second},
+	}
+}
