@@ -1,0 +1,230 @@
+package net
+
+import (
+	"fmt"
+
+	"yinshzero/net/kernel"
+	"yinshzero/rules"
+)
+
+// An Output is the raw answer of a network about one Position, from the side to move's view.
+type Output struct {
+	// Logits has room for one logit per legal Move, in the order in which Forward got the Moves. The caller owns it.
+	Logits []float32
+	// WDL are the logits of win, draw and loss of the side to move.
+	WDL [NumWDL]float32
+	// Rings are the logits of the final difference of rings taken, own − other, from −3 to 3.
+	Rings [NumRings]float32
+}
+
+// A Program is Weights compiled for inference: scales folded into the convolutions, weights packed for the kernels. It
+// belongs to one goroutine; Clone makes one for another.
+type Program struct {
+	*packed
+	scratch *kernel.Scratch
+	in      []float32 // activations of the planes
+	x, y    []float32 // activations of the trunk
+	cells   []int     // the Points of the Variant's board
+	vector  []float32 // the pooled vector, then the globals, then zeros
+	bias    []float32 // the bias of a layer that depends on the Position
+	hidden  []float32 // the value head's hidden layer
+}
+
+// packed is what the Programs of the same Weights share. It never changes.
+type packed struct {
+	arch        Arch
+	set         *kernel.Set
+	input       layer
+	globals     []float32 // [NumGlobals][C]
+	blocks      []block
+	policy      []float32 // [PolicyPlanes][C]
+	policyBias  []float32
+	value       dense
+	wdl, rings  []float32 // [ValueHidden][3], [ValueHidden][7]
+	wdlBias     [NumWDL]float32
+	ringsBias   [NumRings]float32
+	conv, first kernel.Conv
+}
+
+type layer struct{ u, bias []float32 }
+
+type block struct {
+	one, two layer
+	pool     *dense // nil if the block does not pool
+}
+
+type dense struct {
+	product kernel.Dense
+	u, bias []float32
+}
+
+// Compile returns w as a Program for the fastest kernels of this machine, or for those that the environment variable
+// YINSHZERO_ISA names; its error says which there are. Later changes of w do not reach the Program.
+func (w *Weights) Compile() (*Program, error) {
+	set, err := kernel.Best()
+	if err != nil {
+		return nil, fmt.Errorf("compile weights: %w", err)
+	}
+	return w.compile(set), nil
+}
+
+func (w *Weights) compile(set *kernel.Set) *Program {
+	a := w.arch
+	c := a.Channels
+	s := &packed{
+		arch: a, set: set,
+		first: kernel.NewConv(set, NumPlanes, c), conv: kernel.NewConv(set, c, c),
+		globals:    w.copyOf(GlobalsFC),
+		policy:     make([]float32, PolicyPlanes*c),
+		policyBias: w.copyOf(PolicyHead + BiasName),
+		value:      w.dense(set, ValueDense+WeightName, w.copyOf(ValueDense+BiasName)),
+		wdl:        w.copyOf(WDLHead + WeightName),
+		rings:      w.copyOf(RingsHead + WeightName),
+	}
+	copy(s.wdlBias[:], w.Tensor(WDLHead+BiasName).Data)
+	copy(s.ringsBias[:], w.Tensor(RingsHead+BiasName).Data)
+	for i, v := range w.Tensor(PolicyHead + WeightName).Data {
+		s.policy[i%PolicyPlanes*c+i/PolicyPlanes] = v
+	}
+	s.input = w.layer(s.first, InputConv)
+	for i := range a.Blocks {
+		b := block{one: w.layer(s.conv, Block(i)+Conv1), two: w.layer(s.conv, Block(i)+Conv2)}
+		if a.Pools(i) {
+			d := w.dense(set, Block(i)+PoolFC, b.two.bias)
+			b.pool = &d
+		}
+		s.blocks = append(s.blocks, b)
+	}
+	return s.program()
+}
+
+// copyOf is a tensor's numbers, aligned.
+func (w *Weights) copyOf(name string) []float32 {
+	t := w.Tensor(name).Data
+	c := kernel.Alloc(len(t))
+	copy(c, t)
+	return c
+}
+
+func (w *Weights) layer(c kernel.Conv, name string) layer {
+	scaled, scale := w.copyOf(name+WeightName), w.Tensor(name+ScaleName).Data
+	for i := range scaled {
+		scaled[i] *= scale[i%len(scale)]
+	}
+	l := layer{kernel.Alloc(c.PackedLen()), w.copyOf(name + BiasName)}
+	c.Pack(l.u, scaled)
+	return l
+}
+
+func (w *Weights) dense(set *kernel.Set, name string, bias []float32) dense {
+	t := w.Tensor(name)
+	d := dense{product: kernel.NewDense(set, t.Shape[0], t.Shape[1]), bias: bias}
+	d.u = kernel.Alloc(d.product.PackedLen())
+	d.product.Pack(d.u, t.Data)
+	return d
+}
+
+func (s *packed) program() *Program {
+	c := s.arch.Channels
+	n := kernel.ActivationLen(c)
+	return &Program{
+		packed:  s,
+		scratch: kernel.NewScratch(1, c),
+		in:      kernel.Alloc(kernel.ActivationLen(NumPlanes)),
+		x:       kernel.Alloc(n),
+		y:       kernel.Alloc(n),
+		cells:   make([]int, 0, rules.NumPoints),
+		vector:  kernel.Alloc(kernel.Blocks(s.arch.ValueLen()) * kernel.Lanes),
+		bias:    kernel.Alloc(c),
+		hidden:  kernel.Alloc(ValueHidden),
+	}
+}
+
+// Clone returns a Program for another goroutine. It shares the packed weights, which never change.
+func (p *Program) Clone() *Program { return p.packed.program() }
+
+// Arch is the shape of the Weights that p was compiled from.
+func (p *Program) Arch() Arch { return p.arch }
+
+// ISA is the name of the kernels in use: avx512, avx2 or generic.
+func (p *Program) ISA() string { return p.set.Name() }
+
+// Forward evaluates one Position: planes as AppendPlanes encodes it, legal any Moves in any order, out.Logits with room
+// for at least len(legal). It fills out and allocates nothing. Wrong lengths are the caller's bug and panic.
+func (p *Program) Forward(planes []float32, legal []rules.Move, out *Output) {
+	planes, logits := planes[:PlaneLen], out.Logits[:len(legal)]
+	globals := planes[NumPlanes*Cells:]
+	p.cells = p.cells[:0]
+	for cell, on := range planes[PlaneBoard*Cells:][:Cells] {
+		if on != 0 {
+			p.cells = append(p.cells, cell)
+		}
+	}
+
+	copy(p.bias, p.input.bias)
+	for i, g := range globals {
+		if g != 0 {
+			addScaled(p.bias, p.globals[i*len(p.bias):], g)
+		}
+	}
+	kernel.ToBlocks(p.in, planes, NumPlanes)
+	p.first.Forward(p.scratch, 1, p.x, p.in, p.input.u, p.bias, nil)
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		p.conv.Forward(p.scratch, 1, p.y, p.x, b.one.u, b.one.bias, nil)
+		bias := b.two.bias
+		if b.pool != nil {
+			p.pool(p.y)
+			bias = p.bias
+			b.pool.product.Forward(bias, p.vector, b.pool.u, 1)
+			addScaled(bias, b.two.bias, 1)
+		}
+		p.conv.Forward(p.scratch, 1, p.x, p.y, b.two.u, bias, p.x)
+	}
+
+	for i, m := range legal {
+		plane, cell := PolicyIndex(m)
+		logits[i] = p.policyBias[plane] + p.dot(p.policy[plane*p.arch.Channels:], cell)
+	}
+
+	p.pool(p.x)
+	copy(p.vector[p.arch.PoolLen():], globals)
+	p.value.product.Forward(p.hidden, p.vector, p.value.u, 1)
+	out.WDL, out.Rings = p.wdlBias, p.ringsBias
+	for i, h := range p.hidden {
+		if h += p.value.bias[i]; h > 0 {
+			addScaled(out.WDL[:], p.wdl[i*NumWDL:], h)
+			addScaled(out.Rings[:], p.rings[i*NumRings:], h)
+		}
+	}
+}
+
+// addScaled adds s·x to y.
+func addScaled(y, x []float32, s float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] += s * x[i]
+	}
+}
+
+// dot is the product of the trunk's channels at a cell with w.
+func (p *Program) dot(w []float32, cell int) float32 {
+	var s0, s1, s2, s3 float32
+	for b := range p.arch.Channels / kernel.Lanes {
+		x := (*[kernel.Lanes]float32)(p.x[(b*Cells+cell)*kernel.Lanes:])
+		v := (*[kernel.Lanes]float32)(w[b*kernel.Lanes:])
+		for i := 0; i < kernel.Lanes; i += 4 {
+			s0 += x[i] * v[i]
+			s1 += x[i+1] * v[i+1]
+			s2 += x[i+2] * v[i+2]
+			s3 += x[i+3] * v[i+3]
+		}
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// pool puts the pooled vector of the activations x, which are not negative, at the start of p.vector.
+func (p *Program) pool(x []float32) {
+	c := p.arch.Channels
+	p.set.Pool(p.vector[:c], p.vector[c:2*c], x, c, p.cells)
+}
