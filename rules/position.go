@@ -270,6 +270,38 @@ func (p *Position) AppendMoves(dst []Move) []Move {
 	return dst
 }
 
+// NumMoves is the number of legal Moves, without listing them.
+func (p *Position) NumMoves() int {
+	switch p.phase {
+	case PhasePlaceRing:
+		return p.free().count()
+	case PhaseMoveRing:
+		return max(1, p.numRingMoves(p.toMove))
+	case PhaseRemoveRow:
+		return p.numRows(p.toMove)
+	case PhaseRemoveRing:
+		return p.rings[p.toMove].count()
+	}
+	return 0
+}
+
+// numRingMoves is the number of ring moves that c would have if it were to move.
+func (p *Position) numRingMoves(c Color) (n int) {
+	free, markers := p.free(), p.markers[0].or(p.markers[1])
+	for rings := p.rings[c]; !rings.empty(); {
+		n += p.destinations(rings.next(), free, markers).count()
+	}
+	return n
+}
+
+// numRows is the number of c's Rows on the board.
+func (p *Position) numRows(c Color) (n int) {
+	for a := range numAxes {
+		n += p.rowStarts(c, a).count()
+	}
+	return n
+}
+
 // IsLegal reports whether m may be played now.
 func (p *Position) IsLegal(m Move) bool {
 	if int(m) >= NumMoves {
@@ -283,23 +315,12 @@ func (p *Position) IsLegal(m Move) bool {
 		return p.rings[p.toMove].has(int(pr.from)) &&
 			p.destinations(int(pr.from), p.free(), p.markers[0].or(p.markers[1])).has(int(pr.to))
 	case p.phase == PhaseMoveRing && k == PassTurn:
-		return !p.canMove(p.toMove)
+		return p.numRingMoves(p.toMove) == 0
 	case p.phase == PhaseRemoveRow && k == RemoveRow:
 		r := m.Row()
 		return p.rowStarts(p.toMove, int(r.Axis())).has(r.First().Grid())
 	case p.phase == PhaseRemoveRing && k == RemoveRing:
 		return p.rings[p.toMove].has(m.Point().Grid())
-	}
-	return false
-}
-
-// canMove reports whether c has a ring that can move.
-func (p *Position) canMove(c Color) bool {
-	free, markers := p.free(), p.markers[0].or(p.markers[1])
-	for rings := p.rings[c]; !rings.empty(); {
-		if !p.destinations(rings.next(), free, markers).empty() {
-			return true
-		}
 	}
 	return false
 }

@@ -191,6 +191,8 @@ func (p *Position) checkPhase() error {
 	won := p.taken[White] == p.ringsToWin || p.taken[Black] == p.ringsToWin
 	rows := [2]bool{p.hasRow(White), p.hasRow(Black)}
 	switch {
+	case max(p.numRows(White), p.numRows(Black)) > MaxMoves:
+		return errors.New("more rows than one move can make")
 	case placing && p.phase != PhasePlaceRing:
 		return fmt.Errorf("phase %v with rings in hand: want place", p.phase)
 	case !placing && p.phase == PhasePlaceRing:
@@ -273,7 +275,7 @@ func (p *Position) checkResolved(rows [2]bool) error {
 		return fmt.Errorf("%d passes with an empty pool: the game was over before", p.passes)
 	}
 	for n, c := int8(0), p.last; n < p.passes; n, c = n+1, c.Other() {
-		if p.canMove(c) {
+		if p.numRingMoves(c) > 0 {
 			return fmt.Errorf("%v passed but can move a ring", c)
 		}
 	}

@@ -1,6 +1,9 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // AppendMove appends the text of m: e5 (PlaceRing), a2-h9 (MoveRing), xc4-g8 (RemoveRow, by its ends), xe3
 // (RemoveRing), pass. m must be less than NumMoves.
@@ -102,4 +105,67 @@ func (v Variant) ParseMove(s string) (Move, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q: %v and %v are not the ends of a row of %d", s, a, b, v.RowLength)
+}
+
+// AppendTurn appends the text of one player's turn, whole or in part, in the form of the official records: the rows that
+// the opponent made for him with their rings, then the ring placed or moved, then the rows he made with theirs. A
+// semicolon goes before a row and before what follows the opponent's rows: a2-h9, i8-f5;xg5-g9xa5, xa1-a5xa5;d3-b3.
+func (v Variant) AppendTurn(dst []byte, turn []Move) []byte {
+	for i, m := range turn {
+		if i > 0 && m.Kind() != RemoveRing {
+			dst = append(dst, ';')
+		}
+		dst = v.AppendMove(dst, m)
+	}
+	return dst
+}
+
+// ParseTurn reads what is left of the turn of the side to move, as AppendTurn writes it, and returns its Moves, all
+// legal in order. Semicolons may be missing, and where there is only one Row to take, xa5 for the ring alone will do.
+func (p *Position) ParseTurn(s string) ([]Move, error) {
+	turn, err := p.parseTurn(s)
+	if err != nil {
+		return nil, fmt.Errorf("turn %q: %w", abridge(s), err)
+	}
+	return turn, nil
+}
+
+func (p *Position) parseTurn(s string) (turn []Move, err error) {
+	q, v := *p, p.Variant()
+	play := func(m Move) error {
+		if q.toMove != p.toMove {
+			return fmt.Errorf("%s comes after the end of the turn", v.MoveText(m))
+		}
+		if err := q.check(m); err != nil {
+			return err
+		}
+		turn = append(turn, m)
+		q.Play(m)
+		return nil
+	}
+	for word := range strings.SplitSeq(strings.ReplaceAll(s, "x", ";x"), ";") {
+		if word == "" {
+			continue
+		}
+		m, err := v.ParseMove(word)
+		if err != nil {
+			return nil, err
+		}
+		if m.Kind() == RemoveRing && q.phase == PhaseRemoveRow {
+			rows := q.AppendRows(nil, q.toMove)
+			if len(rows) > 1 {
+				return nil, fmt.Errorf("%s leaves open which of %d rows is taken", word, len(rows))
+			}
+			if err := play(RemoveRowAt(rows[0])); err != nil {
+				return nil, err
+			}
+		}
+		if err := play(m); err != nil {
+			return nil, err
+		}
+	}
+	if _, over := q.Result(); len(turn) == 0 || !over && q.toMove == p.toMove {
+		return nil, fmt.Errorf("the turn is not complete: %v to move, phase %v", q.toMove, q.phase)
+	}
+	return turn, nil
 }

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The records of other people's games and programs, not part of this module.
+const recordsDir = "../../shared/records/"
+
+// openRecords opens a file of outside records, unpacked, or skips the test.
+func openRecords(t *testing.T, name string) io.Reader {
+	t.Helper()
+	b, err := os.ReadFile(recordsDir + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no outside records: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(name, ".gz") {
+		return bytes.NewReader(b)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+func readRecords(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := io.ReadAll(openRecords(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// fails returns a fault function that reports the first few faults.
+func fails(t *testing.T) func(Fault) {
+	n := 0
+	return func(f Fault) {
+		if n++; n <= 10 {
+			t.Error(f)
+		}
+	}
+}
+
+func TestOutsideGames(t *testing.T) {
+	ok, bad, err := ReplayGames(openRecords(t, "games.moves"), fails(t))
+	if ok != 590 || bad != 0 || err != nil {
+		t.Errorf("got ok=%d bad=%d, %v: want ok=590 bad=0", ok, bad, err)
+	}
+}
+
+func TestOutsideTraces(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		games int
+	}{{"games.trace.gz", 590}, {"random.trace.gz", 487}} {
+		t.Run(test.name, func(t *testing.T) {
+			ok, bad, err := CheckTrace(openRecords(t, test.name), Variants(), fails(t))
+			if ok != test.games || bad != 0 || err != nil {
+				t.Errorf("got ok=%d bad=%d, %v: want ok=%d bad=0", ok, bad, err, test.games)
+			}
+		})
+	}
+}
+
+func TestTraceOfOutsideGames(t *testing.T) {
+	var got bytes.Buffer
+	ok, bad, err := TraceGames(&got, openRecords(t, "games.moves"), fails(t))
+	if ok != 590 || bad != 0 || err != nil {
+		t.Fatalf("got ok=%d bad=%d, %v: want ok=590 bad=0", ok, bad, err)
+	}
+	if want := readRecords(t, "games.trace.gz"); !bytes.Equal(got.Bytes(), want) {
+		g, w := strings.Split(got.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(g), len(w)) {
+			if g[i] != w[i] {
+				t.Fatalf("line %d:\ngot  %s\nwant %s", i+1, g[i], w[i])
+			}
+		}
+		t.Fatalf("got %d lines: want %d", len(g), len(w))
+	}
+}
+
+func TestOutsidePerft(t *testing.T) {
+	depths := 3
+	if testing.Short() {
+		depths = 2
+	}
+	positions := 0
+	for line := range strings.Lines(string(readRecords(t, "perft.txt"))) {
+		f := strings.Fields(line)
+		g, err := ParseGame(f[0] + " unknown played standard " + strings.Join(f[6:], " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := g.Replay()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.ToMove().String() != f[1] || p.Phase().String() != f[2] {
+			t.Errorf("%s: %v to move, phase %v: want %s, %s", f[0], p.ToMove(), p.Phase(), f[1], f[2])
+		}
+		for depth := 1; depth <= depths; depth++ {
+			want, err := strconv.ParseUint(f[2+depth], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Perft(&p, depth); got != want {
+				t.Errorf("%s: perft %d is %d: want %d\n%s", f[0], depth, got, want, p.Draw())
+			}
+		}
+		positions++
+	}
+	if positions != 39 {
+		t.Errorf("%d positions: want 39", positions)
+	}
+}
