@@ -1,0 +1,275 @@
+package mcts
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"yinshzero/rules"
+)
+
+// none is the index of no node.
+const none = int32(-1)
+
+// minPrior is the least prior an edge has, so that no Move is beyond reach and every logit is finite.
+const minPrior = 1e-9
+
+// A node is a Position in the tree. Its edges are edges[first : first+count], and the tried ones among them come first:
+// they, and only they, have children. The next one is always the best of the rest, so a selection looks no further.
+//
+// Laws: N = 1 + the sum of the children's N. A child comes after its parent in the arena, and so do its edges. With the
+// solver, outcome is what best play from here leads to, as soon as that is proven.
+type node struct {
+	pos    rules.Position
+	spread float64 // sum of squared differences between Q and the values that came up
+	q      float64 // White's view; exact if the node is proven
+	raw    float64 // White's view: the Evaluator's value, or the result where the game is over
+	parent int32
+	first  int32
+	visits int32 // N, its own evaluation included
+	plies  int32 // proven: Moves to the end of the game, if both sides play as the proof does
+	count  int16 // 0 where the game is over
+	tried  int16
+
+	outcome rules.Outcome // Unfinished until proven
+}
+
+// An edge is a legal Move of a node.
+type edge struct {
+	move  rules.Move
+	prior float32
+	child int32
+}
+
+// sign is +1 if White moves at n and −1 if Black does: the one place that turns White's view into the mover's.
+func (n *node) sign() float64 {
+	if n.pos.ToMove() == rules.White {
+		return 1
+	}
+	return -1
+}
+
+// viable reports whether a Move at n whose child has outcome o is still worth playing: none that is proven lost, unless
+// all are, and once a winning one is proven only such.
+func (n *node) viable(o rules.Outcome) bool {
+	if n.outcome == rules.WhiteWins || n.outcome == rules.BlackWins {
+		return o == n.outcome
+	}
+	return o != rules.Wins(n.pos.ToMove().Other())
+}
+
+// edgesOf is the edges of n, tried ones first.
+func (s *Searcher) edgesOf(n *node) []edge { return s.edges[n.first : n.first+int32(n.count)] }
+
+// triedOf is the edges of n that have children.
+func (s *Searcher) triedOf(n *node) []edge { return s.edges[n.first : n.first+int32(n.tried)] }
+
+// find is the place of m among the edges of n, or −1.
+func (s *Searcher) find(n *node, m rules.Move) int {
+	for i, e := range s.edgesOf(n) {
+		if e.move == m {
+			return i
+		}
+	}
+	return -1
+}
+
+// add appends a node for the Position in s.query, judged by the rules if the game is over and else by the Evaluator.
+// If it returns an error, the tree is as it was.
+func (s *Searcher) add(ctx context.Context, parent int32) error {
+	q := &s.query
+	n := node{pos: q.Pos, parent: parent, first: int32(len(s.edges)), visits: 1}
+	if result, over := q.Pos.Result(); over {
+		n.raw = float64(result.Outcome.Value())
+		if s.params.Solver {
+			n.outcome = result.Outcome
+		}
+	} else {
+		q.Legal = q.Pos.AppendMoves(q.Legal[:0])
+		q.Prior = q.Prior[:len(q.Legal)]
+		q.Value = 0
+		clear(q.Prior)
+		if err := s.eval.Evaluate(ctx, s.batch[:]); err != nil {
+			return fmt.Errorf("mcts: evaluate position %016x: %w", q.Pos.Hash(), err)
+		}
+		if err := q.check(); err != nil {
+			return err
+		}
+		n.raw, n.count = float64(q.Value), int16(len(q.Legal))
+		for i, m := range q.Legal {
+			s.edges = append(s.edges, edge{m, max(q.Prior[i], minPrior), none})
+		}
+		s.bringNext(&n)
+	}
+	n.q = n.raw
+	s.nodes = append(s.nodes, n)
+	return nil
+}
+
+// check returns an error that names the first answer that is out of range.
+func (q *Query) check() error {
+	if !(q.Value >= -1 && q.Value <= 1) {
+		return fmt.Errorf("mcts: evaluator's value of position %016x is %v: want −1 to 1", q.Pos.Hash(), q.Value)
+	}
+	sum := 0.0
+	for i, p := range q.Prior {
+		if !(p >= 0 && p <= 1.001) {
+			v := q.Pos.Variant()
+			return fmt.Errorf("mcts: evaluator's prior of %s in position %016x is %v: want 0 to 1",
+				v.MoveText(q.Legal[i]), q.Pos.Hash(), p)
+		}
+		sum += float64(p)
+	}
+	if math.Abs(sum-1) > 0.001 {
+		return fmt.Errorf("mcts: evaluator's %d priors of position %016x add up to %v: want 1", len(q.Prior), q.Pos.Hash(), sum)
+	}
+	return nil
+}
+
+// bringNext moves the best edge without a child, by prior and then by the lower Move, to the front of such edges.
+func (s *Searcher) bringNext(n *node) {
+	rest := s.edgesOf(n)[n.tried:]
+	best := 0
+	for i := 1; i < len(rest); i++ {
+		if e, b := &rest[i], &rest[best]; e.prior > b.prior || e.prior == b.prior && e.move < b.move {
+			best = i
+		}
+	}
+	if best > 0 {
+		rest[0], rest[best] = rest[best], rest[0]
+	}
+}
+
+// simulate descends from the root by the edge at place i, adds a node or arrives where the game is over, and backs up.
+// If it returns an error, the tree is as it was.
+func (s *Searcher) simulate(ctx context.Context, i int) error {
+	at := int32(0)
+	for {
+		n := &s.nodes[at]
+		e := &s.edges[n.first+int32(i)]
+		if e.child == none {
+			s.query.Pos = n.pos
+			s.query.Pos.Play(e.move)
+			if err := s.add(ctx, at); err != nil {
+				return err
+			}
+			n = &s.nodes[at] // the arenas may have moved
+			tried := s.edgesOf(n)
+			tried[i].child = int32(len(s.nodes) - 1)
+			tried[i], tried[n.tried] = tried[n.tried], tried[i]
+			n.tried++
+			s.bringNext(n)
+			at = int32(len(s.nodes) - 1)
+			break
+		}
+		at = e.child
+		if s.nodes[at].count == 0 {
+			s.nodes[at].visits++
+			break
+		}
+		i = s.selectEdge(&s.nodes[at])
+	}
+	s.backUp(at)
+	return nil
+}
+
+// backUp tells every ancestor of the node at i of its value, which is White's: no sign changes on the way.
+func (s *Searcher) backUp(i int32) {
+	value := s.nodes[i].q
+	for i = s.nodes[i].parent; i != none; i = s.nodes[i].parent {
+		n := &s.nodes[i]
+		n.visits++
+		n.spread += (value - n.q) * (value - n.q)
+		s.update(n)
+		if n.outcome != rules.Unfinished {
+			value = n.q
+		}
+	}
+}
+
+// update works out Q and what is proven from the children. Q is the mean of the Evaluator's value and of the children's
+// Q by visits; Moves that are proven lost do not count, and who can have a draw has at least that.
+func (s *Searcher) update(n *node) {
+	won := rules.Wins(n.pos.ToMove())
+	lost := rules.Wins(n.pos.ToMove().Other())
+	sum, visits := n.raw, 1.0
+	proven, drawn, longest, shortest := int16(0), false, int32(0), int32(math.MaxInt32)
+	for _, e := range s.triedOf(n) {
+		c := &s.nodes[e.child]
+		switch c.outcome {
+		case won:
+			shortest = min(shortest, c.plies)
+			continue
+		case lost:
+			proven++
+			longest = max(longest, c.plies)
+			continue
+		case rules.Draw:
+			proven++
+			drawn = true
+			longest = max(longest, c.plies)
+		}
+		sum += float64(c.visits) * c.q
+		visits += float64(c.visits)
+	}
+	switch {
+	case shortest != math.MaxInt32:
+		n.outcome, n.plies = won, shortest+1
+	case proven == n.count && drawn:
+		n.outcome, n.plies = rules.Draw, longest+1
+	case proven == n.count:
+		n.outcome, n.plies = lost, longest+1
+	default:
+		n.q = sum / visits
+		if drawn && n.sign()*n.q < 0 {
+			n.q = 0
+		}
+		return
+	}
+	n.q = float64(n.outcome.Value())
+}
+
+// Advance makes the Position after m the root and keeps what the tree knows of it: the game has gone on. If the tree
+// knows nothing of m, it is emptied.
+func (s *Searcher) Advance(m rules.Move) {
+	if len(s.nodes) == 0 {
+		return
+	}
+	i := s.find(&s.nodes[0], m)
+	if i < 0 || s.edgesOf(&s.nodes[0])[i].child == none {
+		s.Reset()
+		return
+	}
+	root := s.edgesOf(&s.nodes[0])[i].child
+	// Children come after their parents, in both arenas: what is kept moves down, never over something yet to be moved.
+	s.moved = s.moved[:0]
+	kept, edges := int32(0), int32(0)
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		switch {
+		case int32(i) == root:
+			n.parent = none
+		case n.parent == none || s.moved[n.parent] == none:
+			s.moved = append(s.moved, none)
+			continue
+		default:
+			n.parent = s.moved[n.parent]
+		}
+		s.moved = append(s.moved, kept)
+		copy(s.edges[edges:], s.edgesOf(n))
+		n.first = edges
+		edges += int32(n.count)
+		s.nodes[kept] = *n
+		kept++
+	}
+	s.nodes, s.edges = s.nodes[:kept], s.edges[:edges]
+	for i := range s.edges {
+		if c := s.edges[i].child; c != none {
+			s.edges[i].child = s.moved[c]
+		}
+	}
+}
+
+// Reset empties the tree and keeps its memory. A game whose searches shall not depend on what the Searcher did before
+// begins with a Reset.
+func (s *Searcher) Reset() { s.nodes, s.edges = s.nodes[:0], s.edges[:0] }
