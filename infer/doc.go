@@ -1,0 +1,17 @@
+// Package infer is where the search meets the network: it answers a query about a Position with the network's priors and
+// value.
+//
+// Its one type is Evaluator, an mcts.Evaluator over a net.Program: it encodes the Position, perhaps turned by one of the
+// twelve symmetries, runs the Program, takes the softmax over the legal Moves, turns the value to White's view and
+// remembers the answer.
+//
+//	w, err := net.Load("best.safetensors")
+//	p, err := w.Compile()
+//	eval := infer.New(p, infer.Params{CacheSize: 20000, Symmetry: true, Seed: 1})
+//	search := mcts.New(eval, mcts.DefaultParams())
+//
+// An answer depends on the Program, the Position and Params.Seed alone, never on what was asked before: games can be
+// played again, with or without a cache, on one goroutine or on many.
+//
+// The package knows no tree, no games and no files, and starts no goroutine.
+package infer
