@@ -179,7 +179,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, key string, tag reflect.S
 
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string) {
 	if n.Kind != yaml.MappingNode {
-		d.fault(key, "is %s: want keys such as %s", describe(n), strings.Join(names(v.Type())[:2], ", "))
+		d.fault(key, "is %s: want keys such as %s", describe(n), strings.Join(firstTwo(names(v.Type())), ", "))
 		return
 	}
 	seen := map[string]int{}
@@ -331,6 +331,8 @@ func names(t reflect.Type) (list []string) {
 	}
 	return list
 }
+
+func firstTwo(list []string) []string { return list[:min(2, len(list))] }
 
 func fieldNamed(t reflect.Type, name string) int { return slices.Index(names(t), name) }
 

@@ -1,0 +1,59 @@
+# make            lists the targets
+# make run        trains with configs/standard.yaml in runs/standard
+# make test       everything that must hold
+
+CONFIG      ?= configs/standard.yaml
+DIR         ?= runs/standard
+FUZZTIME    ?= 20s
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+BIN         := bin/yinshzero$(shell go env GOEXE)
+
+.PHONY: help run build test check vet staticcheck unit race invariants cross fuzz bench signature generate clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build and train: CONFIG=configs/standard.yaml DIR=runs/standard
+	$(BIN) run --config $(CONFIG) --dir $(DIR)
+
+build: ## the binary, in bin/
+	go build -trimpath -o $(BIN) ./cmd/yinshzero
+
+test: check unit race invariants cross ## everything: check, unit, race, invariants, cross
+
+check: vet staticcheck ## formatting, vet and staticcheck
+
+vet: ## gofmt and go vet
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+
+staticcheck: ## staticcheck
+	go run $(STATICCHECK) ./...
+
+unit: ## the tests, with the C compiler not needed
+	CGO_ENABLED=0 go test ./...
+
+race: ## the short tests under the race detector, which needs a C compiler
+	go test -race -short ./...
+
+invariants: ## the rules and the search with their assertions compiled in
+	go test -tags invariants -short ./rules ./mcts
+
+cross: ## build for every platform
+	@for p in $(PLATFORMS); do echo $$p; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... || exit 1; done
+
+fuzz: ## every fuzz target for FUZZTIME=20s
+	scripts/fuzz.sh $(FUZZTIME)
+
+bench: build ## speed of rules, network, training and search
+	for kind in rules eval train search selfplay; do $(BIN) bench $$kind --json; done
+
+signature: build ## one hash of the search's behaviour
+	$(BIN) bench signature
+
+generate: ## the kernels' assembly, from its generator
+	go generate ./...
+
+clean: ## remove what was built; runs stay
+	rm -rf bin
