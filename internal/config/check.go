@@ -1,9 +1,9 @@
 package config
 
 import (
-	"strconv"
-	"strings"
+	"fmt"
 
+	"yinshzero/arena"
 	"yinshzero/net"
 	"yinshzero/rules"
 )
@@ -38,17 +38,12 @@ func (c *Config) check(fault func(key, format string, args ...any)) {
 		fault("gate.elo1", "is %v: want more than gate.elo0, %v", c.Gate.Elo1, c.Gate.Elo0)
 	}
 	for i, p := range c.Anchors.Players {
-		if !isAnchor(p) {
-			fault("anchors.players["+strconv.Itoa(i)+"]", "is %q: want random, greedy or uct:SIMULATIONS", p)
+		spec, err := arena.ParseSpec(p)
+		if err == nil && spec.Kind > arena.SpecUCT {
+			err = fmt.Errorf("player %q: want random, greedy or uct:SIMS", p)
+		}
+		if err != nil {
+			fault(fmt.Sprintf("anchors.players[%d]", i), "%v", err)
 		}
 	}
-}
-
-// isAnchor reports whether a player needs no model.
-func isAnchor(p string) bool {
-	if n, ok := strings.CutPrefix(p, "uct:"); ok {
-		sims, err := strconv.Atoi(n)
-		return err == nil && sims > 0
-	}
-	return p == "random" || p == "greedy"
 }

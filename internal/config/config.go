@@ -35,7 +35,7 @@ type Search struct {
 	CVisit          float64 `yaml:"c_visit" range:"0..1000"`            // Danihelka et al. 2022, equation 8
 	CScale          float64 `yaml:"c_scale" range:"0.001..100"`         // the same equation
 	Solver          bool    `yaml:"solver"`                             // proven wins and losses climb the tree
-	Cache           int     `yaml:"cache" range:"0..100000000"`         // evaluations kept a worker; 0 = none
+	Cache           int     `yaml:"cache" range:"0..16777216"`         // evaluations kept a worker; 0 = none
 	Symmetry        bool    `yaml:"symmetry"`                           // a random one of the twelve an evaluation
 }
 
@@ -94,7 +94,6 @@ type Gate struct {
 	Beta         float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
 	MaxPairs     int     `yaml:"max_pairs" range:"1..100000"`   // undecided then: reject
 	Simulations  int     `yaml:"simulations" range:"1..100000"` // a Move
-	OpeningPlies int     `yaml:"opening_plies" range:"0..100"`  // random Moves after random placements
 }
 
 // Anchors are the fixed players a new best model is measured against.
@@ -117,7 +116,7 @@ func Default() Config {
 		Network: Network{Arch: "32x4p"},
 		Search: Search{
 			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 2_000_000, FastSimulations: 8, FullShare: 0.25,
-			Considered: 16, CVisit: 50, CScale: 1, Solver: true, Cache: 1 << 16, Symmetry: true,
+			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true,
 		},
 		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardSeconds: 30},
 		Window:   Window{MinPositions: 20_000, MaxPositions: 2_000_000, Exponent: 0.65, PerGame: 2, FastWeight: 0.5},
@@ -127,8 +126,8 @@ func Default() Config {
 			Passes: 6, CandidateSteps: 500, Average: 0.99, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
-		Gate:    Gate{Elo0: 0, Elo1: 50, Alpha: 0.05, Beta: 0.05, MaxPairs: 100, Simulations: 32, OpeningPlies: 4},
+		Gate:    Gate{Elo0: 0, Elo1: 50, Alpha: 0.05, Beta: 0.05, MaxPairs: 100, Simulations: 32},
 		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
-		Fleet:   Fleet{MaxBytes: 1 << 30, AckWait: 30 * time.Second},
+		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},
 	}
 }
