@@ -1,0 +1,81 @@
+package net
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"yinshzero/rules"
+)
+
+func TestBenchEval(t *testing.T) {
+	a := Arch{32, 1, true}
+	s, err := BenchEval(context.Background(), a, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Arch != a || s.ISA == "" || s.Evaluations <= 0 || s.Peak <= 0 || s.Rate != s.Evaluations*s.Work {
+		t.Errorf("speed %+v", s)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := BenchEval(ctx, a, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+func BenchmarkForward(b *testing.B) {
+	for _, name := range []string{"32x4", "32x4p", "64x6", "64x6p", "96x8p"} {
+		a, err := ParseArch(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			p, err := Init(a, rand.New(rand.NewPCG(1, 1))).Compile()
+			if err != nil {
+				b.Fatal(err)
+			}
+			pos := positions(rand.New(rand.NewPCG(1, 1)), 1)[0]
+			planes, legal := AppendPlanes(nil, &pos), pos.AppendMoves(nil)
+			out := Output{Logits: make([]float32, len(legal))}
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Forward(planes, legal, &out)
+			}
+		})
+	}
+}
+
+func BenchmarkAppendPlanes(b *testing.B) {
+	planes := make([]float32, 0, PlaneLen)
+	ps := positions(rand.New(rand.NewPCG(1, 1)), 32)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		planes = AppendPlanes(planes[:0], &ps[i%len(ps)])
+		i++
+	}
+}
+
+// TestAllocs holds the hot path: encoding and Forward allocate nothing.
+func TestAllocs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	p, err := Init(Arch{32, 2, true}, rng).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planes, legal := make([]float32, 0, PlaneLen), make([]rules.Move, 0, rules.MaxMoves)
+	out := Output{Logits: make([]float32, rules.MaxMoves)}
+	ps := positions(rng, 20)
+	if n := testing.AllocsPerRun(3, func() {
+		for i := range ps {
+			legal = ps[i].AppendMoves(legal[:0])
+			planes = AppendPlanes(planes[:0], &ps[i])
+			p.Forward(planes, legal, &out)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
