@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout bounds the start of the embedded server, which reads its store.
+const startTimeout = 30 * time.Second
+
+// startServer starts the embedded server. It forces every message to disk before it acknowledges it: the server's own
+// default is to do so every two minutes, which loses acknowledged games when the power fails.
+func startServer(p HubParams) (*server.Server, error) {
+	opts := &server.Options{
+		ServerName: "yinshzero-" + p.Run,
+		DontListen: true,
+		JetStream:  true,
+		StoreDir:   p.Dir,
+		SyncAlways: true,
+		NoSigs:     true,
+		NoLog:      true,
+
+		DisableJetStreamBanner: true,
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("start server: %w", err)
+	}
+	log := &serverLog{log: p.Log}
+	srv.SetLoggerV2(log, false, false, false)
+	srv.Start()
+	if err := log.fatal(); err != nil || !srv.ReadyForConnections(startTimeout) || !srv.JetStreamEnabled() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		if err == nil {
+			err = errors.New("it is not ready")
+		}
+		return nil, fmt.Errorf("start server with store %s: %w", p.Dir, err)
+	}
+	return srv, nil
+}
+
+// A serverLog takes the embedded server's log lines. The server calls Fatalf when it cannot start and expects it not to
+// return; here Start's caller looks at fatal instead.
+type serverLog struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	died error
+}
+
+func (l *serverLog) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.died
+}
+
+func (l *serverLog) line(level func(msg string, args ...any), format string, v []any) {
+	level("nats server", "line", fmt.Sprintf(format, v...))
+}
+
+// Noticef logs what is of interest to the server's developers only.
+func (l *serverLog) Noticef(format string, v ...any) { l.line(l.log.Debug, format, v) }
+
+// Warnf logs a warning of the server's.
+func (l *serverLog) Warnf(format string, v ...any) { l.line(l.log.Warn, format, v) }
+
+// Errorf logs an error of the server's.
+func (l *serverLog) Errorf(format string, v ...any) { l.line(l.log.Error, format, v) }
+
+// Debugf logs nothing.
+func (l *serverLog) Debugf(string, ...any) {}
+
+// Tracef logs nothing.
+func (l *serverLog) Tracef(string, ...any) {}
+
+// Fatalf keeps the reason why the server cannot start.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.line(l.log.Error, format, v)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.died = fmt.Errorf(format, v...)
+}

@@ -1,0 +1,548 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"yinshzero/data"
+	"yinshzero/registry"
+)
+
+// WorkerParams says who a worker is and where it keeps things.
+type WorkerParams struct {
+	Run  string // the run's name; Hub.Join fills it in
+	Name string // the worker's own, unique in the run: letters, digits, - and _
+	URL  string // the hub's address, such as nats://host:4222; not for Hub.Join
+
+	Models     string // directory for models, in the registry's naming, which may be the registry's own; empty keeps none
+	Spool      string // directory for games while the hub is out of reach; empty keeps none, and Put waits
+	SpoolBytes int64  // what Spool may hold; 0 means 64 MiB
+
+	Log *slog.Logger // nil drops everything
+}
+
+// Validate returns every fault of p.
+func (p *WorkerParams) Validate() error {
+	errs := []error{checkToken("run", p.Run), checkToken("name", p.Name)}
+	if p.SpoolBytes < 0 {
+		errs = append(errs, fmt.Errorf("spool bytes %d: want 0 or more", p.SpoolBytes))
+	}
+	return errors.Join(errs...)
+}
+
+// ErrClosed reports a worker that was closed, or that the hub turned away for good.
+var ErrClosed = errors.New("the worker is closed")
+
+// workerPrefix begins the name of a worker's connection.
+const workerPrefix = "worker "
+
+// A Worker is the other end of the fleet: it learns what to play, delivers games and takes jobs. Its methods may be called
+// from any goroutine. When the hub is out of reach a Worker goes on with what it knows and connects again by itself.
+type Worker struct {
+	p     WorkerParams
+	n     names
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	keys  jetstream.KeyValue
+	store jetstream.ObjectStore
+	jobs  jetstream.Consumer
+	spool *spool
+	pulse *pulse
+
+	life    context.Context // ends with Close: for the goroutines and to wake those who wait
+	stop    context.CancelFunc
+	wg      sync.WaitGroup
+	rewatch chan struct{} // one message after each reconnection
+
+	mu       sync.Mutex
+	manifest Manifest
+	err      error // why the manifest does not want this worker
+	best     data.ModelID
+	ready    bool          // a manifest has come
+	changed  chan struct{} // closed and replaced when one of the four above changes
+	rng      *rand.Rand    // of waits; seeded by the name, so that workers spread out
+}
+
+// Join connects to a hub and waits, until ctx is done, for the run and its manifest. It fails with ErrTooOld if the run
+// does not want this program. Close ends it.
+func Join(ctx context.Context, p WorkerParams) (*Worker, error) {
+	if p.URL == "" {
+		return nil, errors.New("join: want the hub's URL")
+	}
+	return join(ctx, p, nats.RetryOnFailedConnect(true))
+}
+
+// Join connects a worker of the hub's own process.
+func (h *Hub) Join(ctx context.Context, p WorkerParams) (*Worker, error) {
+	p.Run, p.URL = h.p.Run, h.p.URL
+	if p.Log == nil {
+		p.Log = h.p.Log
+	}
+	if h.srv != nil {
+		return join(ctx, p, nats.InProcessServer(h.srv))
+	}
+	return join(ctx, p)
+}
+
+func join(ctx context.Context, p WorkerParams, opts ...nats.Option) (*Worker, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	if p.SpoolBytes == 0 {
+		p.SpoolBytes = 64 << 20
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	seed := fnv.New64a()
+	seed.Write([]byte(p.Name))
+	w := &Worker{
+		p: p, n: names{p.Run}, pulse: newPulse(),
+		rewatch: make(chan struct{}, 1),
+		changed: make(chan struct{}),
+		rng:     rand.New(rand.NewPCG(seed.Sum64(), 0)),
+	}
+	w.life, w.stop = context.WithCancel(context.Background())
+	if err := w.open(ctx, opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("join run %s: %w", p.Run, err), w.Close())
+	}
+	return w, nil
+}
+
+func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
+	var err error
+	if w.p.Spool != "" {
+		if w.spool, err = openSpool(w.p.Spool, w.p.SpoolBytes); err != nil {
+			return err
+		}
+	}
+	opts = append(connOptions(workerPrefix+w.p.Name), append(opts,
+		nats.ReconnectHandler(func(*nats.Conn) {
+			select {
+			case w.rewatch <- struct{}{}:
+			default:
+			}
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { w.stop() }),
+	)...)
+	if w.nc, err = nats.Connect(w.p.URL, opts...); err != nil {
+		return err
+	}
+	if w.js, err = jetstream.New(w.nc); err != nil {
+		return err
+	}
+	// The hub may be started later than its workers.
+	var info *jetstream.ConsumerInfo
+	for wait := minWait; ; wait = w.longer(wait) {
+		if info, err = w.bind(ctx); err == nil {
+			break
+		}
+		if w.nc.LastError() != nil {
+			err = errors.Join(err, w.nc.LastError())
+		}
+		if werr := w.wait(ctx, wait); werr != nil {
+			return errors.Join(werr, err)
+		}
+	}
+	w.wg.Go(func() { w.pulse.run(w.life, info.Config.AckWait/3) })
+	w.wg.Go(func() { w.watch(w.life) })
+	for {
+		w.mu.Lock()
+		ready, bad, changed := w.ready, w.err, w.changed
+		w.mu.Unlock()
+		if bad != nil {
+			return bad
+		}
+		if ready {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("the run has no manifest: %w", ctx.Err())
+		case <-w.life.Done():
+			return w.closed()
+		}
+	}
+}
+
+// bind finds the run's stores.
+func (w *Worker) bind(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var err error
+	if w.keys, err = w.js.KeyValue(ctx, w.n.keys()); err != nil {
+		return nil, fmt.Errorf("find the run's keys: %w", err)
+	}
+	if w.store, err = w.js.ObjectStore(ctx, w.n.models()); err != nil {
+		return nil, fmt.Errorf("find the run's models: %w", err)
+	}
+	if w.jobs, err = w.js.Consumer(ctx, w.n.jobs(), workers); err != nil {
+		return nil, fmt.Errorf("find the run's jobs: %w", err)
+	}
+	return w.jobs.CachedInfo(), nil
+}
+
+const (
+	callTimeout = 5 * time.Second // for the hub's word on one message
+	minWait     = 20 * time.Millisecond
+	maxWait     = 5 * time.Second
+)
+
+// longer returns the next wait of a series: doubled, within bounds.
+func (w *Worker) longer(wait time.Duration) time.Duration { return min(2*wait, maxWait) }
+
+// wait waits between half of d and d, or fails when ctx or the worker ends.
+func (w *Worker) wait(ctx context.Context, d time.Duration) error {
+	w.mu.Lock()
+	d = d/2 + time.Duration(w.rng.Int64N(int64(d/2)+1))
+	w.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.life.Done():
+		return w.closed()
+	}
+}
+
+// closed says why the worker is at its end.
+func (w *Worker) closed() error {
+	if w.nc != nil {
+		if err := w.nc.LastError(); err != nil {
+			return fmt.Errorf("%w: %w", ErrClosed, err)
+		}
+	}
+	return ErrClosed
+}
+
+// watch follows the manifest and the best model until ctx is done. It starts anew after each reconnection, because the
+// server may have started with an empty store.
+func (w *Worker) watch(ctx context.Context) {
+	for wait := minWait; ctx.Err() == nil; {
+		watcher, err := w.keys.WatchAll(ctx)
+		if err != nil {
+			select {
+			case <-w.rewatch:
+			default:
+				if w.wait(ctx, wait) != nil {
+					return
+				}
+				wait = w.longer(wait)
+			}
+			continue
+		}
+		wait = minWait
+		w.follow(ctx, watcher)
+		_ = watcher.Stop() // its end is all that matters
+	}
+}
+
+// follow takes a watcher's updates until ctx is done, the watcher ends or the connection was renewed.
+func (w *Worker) follow(ctx context.Context, watcher jetstream.KeyWatcher) {
+	for {
+		select {
+		case e, ok := <-watcher.Updates():
+			if !ok {
+				return
+			}
+			if e != nil { // nil separates what was there from what comes
+				w.update(e)
+			}
+		case <-w.rewatch:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *Worker) update(e jetstream.KeyValueEntry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case e.Operation() != jetstream.KeyValuePut:
+		return // the run deletes nothing; keep what is known
+	case e.Key() == manifestKey:
+		var m Manifest
+		if err := json.Unmarshal(e.Value(), &m); err != nil {
+			w.err = fmt.Errorf("read manifest: %w", err)
+		} else {
+			w.manifest, w.err, w.ready = m, m.check(), true
+		}
+	case e.Key() == bestKey:
+		id, err := data.ParseModelID(string(e.Value()))
+		if err != nil {
+			w.p.Log.Warn("best model is unreadable", "error", err)
+			return
+		}
+		w.best = id
+	default:
+		return
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// Close gives back the jobs in hand and ends the connection. Games in the spool stay there.
+func (w *Worker) Close() error {
+	w.stop()
+	w.wg.Wait()
+	if w.nc == nil || w.nc.IsClosed() {
+		return nil
+	}
+	defer w.nc.Close()
+	w.pulse.release()
+	if w.nc.IsConnected() {
+		if err := w.nc.FlushTimeout(callTimeout); err != nil {
+			return fmt.Errorf("close worker: %w", err)
+		}
+	}
+	return nil
+}
+
+// Name returns the worker's name.
+func (w *Worker) Name() string { return w.p.Name }
+
+// Manifest returns what to play.
+func (w *Worker) Manifest() Manifest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.manifest
+}
+
+// Best returns the model to play the next game with. The zero ID says that there is no model yet: play with the uniform
+// evaluator.
+func (w *Worker) Best() data.ModelID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.best
+}
+
+// WaitBest waits until the best model is another than was, and returns it.
+func (w *Worker) WaitBest(ctx context.Context, was data.ModelID) (data.ModelID, error) {
+	for {
+		w.mu.Lock()
+		best, changed := w.best, w.changed
+		w.mu.Unlock()
+		if best != was {
+			return best, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return data.ModelID{}, ctx.Err()
+		case <-w.life.Done():
+			return data.ModelID{}, w.closed()
+		}
+	}
+}
+
+// Err returns why the worker should stop: ErrTooOld once the run asks for a newer program, ErrClosed at its end, else nil.
+func (w *Worker) Err() error {
+	if w.life.Err() != nil {
+		return w.closed()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Model returns a model's bytes, checked against its ID: from the worker's disk if it has them, else from the hub.
+func (w *Worker) Model(ctx context.Context, id data.ModelID) ([]byte, error) {
+	rid := registry.ID(id)
+	if w.p.Models != "" {
+		b, err := registry.ReadFile(w.p.Models, rid)
+		if err == nil {
+			return b, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.p.Log.Warn("model on disk is unusable; fetching it again", "error", err)
+		}
+	}
+	b, err := w.store.GetBytes(ctx, rid.String())
+	if err != nil {
+		return nil, fmt.Errorf("fetch model %s: %w", rid.Short(), err)
+	}
+	if got := registry.IDOf(b); got != rid {
+		return nil, fmt.Errorf("fetch model %s: the hub's bytes hash to %s: they were tampered with or damaged", rid.Short(), got.Short())
+	}
+	if w.p.Models != "" {
+		if _, err := registry.WriteFile(w.p.Models, b); err != nil {
+			w.p.Log.Warn("model cannot be kept on disk", "error", err)
+		}
+	}
+	return b, nil
+}
+
+// Put delivers a game. It returns nil when the hub has it on disk, or when it is in the worker's spool because the hub is
+// out of reach or ctx is done: a later Put or Flush delivers it. While the hub is full, or out of reach with no room in the
+// spool, Put waits. The same game put twice arrives once.
+func (w *Worker) Put(ctx context.Context, r *data.Record) error {
+	b, hash, err := encodeGame(r)
+	if err != nil {
+		return err
+	}
+	if err := w.spool.drain(func(hash string, b []byte) error { return w.send(ctx, hash, b) }); err != nil && !isAway(err) {
+		w.p.Log.Warn("spooled games cannot be delivered", "error", err)
+	}
+	for wait := minWait; ; wait = w.longer(wait) {
+		err := w.send(ctx, hash, b)
+		if err == nil {
+			return nil
+		}
+		full := isFull(err)
+		if !full && !isAway(err) {
+			return fmt.Errorf("deliver game: %w", err)
+		}
+		if !full || ctx.Err() != nil {
+			kept, serr := w.spool.add(hash, b)
+			if serr != nil {
+				w.p.Log.Warn("game cannot be spooled", "error", serr)
+			}
+			if kept {
+				return nil
+			}
+		}
+		if werr := w.wait(ctx, wait); werr != nil {
+			if kept, _ := w.spool.add(hash, b); kept {
+				return nil
+			}
+			return fmt.Errorf("deliver game: %w", werr)
+		}
+	}
+}
+
+// Flush delivers the games in the spool, and waits for the hub until ctx is done.
+func (w *Worker) Flush(ctx context.Context) error {
+	for wait := minWait; ; wait = w.longer(wait) {
+		err := w.spool.drain(func(hash string, b []byte) error { return w.send(ctx, hash, b) })
+		n := w.spool.count()
+		if n == 0 {
+			return nil
+		}
+		if werr := w.wait(ctx, wait); werr != nil {
+			return fmt.Errorf("flush spool: %d games are left: %w", n, errors.Join(werr, err))
+		}
+	}
+}
+
+// Spooled returns how many games are in the spool.
+func (w *Worker) Spooled() int { return w.spool.count() }
+
+// send tries once to deliver a game.
+func (w *Worker) send(ctx context.Context, hash string, b []byte) error {
+	return w.publish(ctx, w.n.gameSubject(w.p.Name), hash, b)
+}
+
+func (w *Worker) publish(ctx context.Context, subject, msgID string, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := w.js.Publish(ctx, subject, b, jetstream.WithMsgID(msgID), jetstream.WithRetryAttempts(0))
+	return err
+}
+
+// isAway reports whether an error says that the hub is out of reach, or may be, rather than that it refused.
+func isAway(err error) bool {
+	for _, e := range []error{
+		context.DeadlineExceeded, context.Canceled, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed,
+		nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Lease is a job in a worker's hands. Heartbeats keep it until Done or Release.
+type Lease struct {
+	Job Job
+
+	w   *Worker
+	d   Delivery
+	key string // names this putting of the job: its results are the same result
+}
+
+// NextJob takes a job. It returns false at once if none is waiting or the hub is out of reach. It fails when the worker
+// should stop: see Err.
+func (w *Worker) NextJob(ctx context.Context) (*Lease, bool, error) {
+	for {
+		if err := errors.Join(ctx.Err(), w.Err()); err != nil {
+			return nil, false, fmt.Errorf("next job: %w", err)
+		}
+		if !w.nc.IsConnected() {
+			return nil, false, nil
+		}
+		batch, err := w.jobs.FetchNoWait(1)
+		if err != nil {
+			return nil, false, nil
+		}
+		msg, ok := <-batch.Messages()
+		if !ok {
+			return nil, false, nil
+		}
+		l := &Lease{w: w, d: newDelivery(msg, w.pulse)}
+		meta, err := msg.Metadata()
+		if err == nil {
+			err = json.Unmarshal(msg.Data(), &l.Job)
+		}
+		if err == nil {
+			err = l.Job.Validate()
+		}
+		if err == nil {
+			l.key = fmt.Sprintf("%s.%d", l.Job.ID, meta.Sequence.Stream)
+			return l, true, nil
+		}
+		w.p.Log.Warn("job is unreadable", "error", err)
+		if err := l.d.Term(clip(err.Error())); err != nil {
+			return nil, false, nil
+		}
+	}
+}
+
+// Done sends the job's result and gives the lease up. The result's Job and Worker are filled in. It waits for the hub until
+// ctx is done; then the job is lost to this worker and another will play it.
+func (l *Lease) Done(ctx context.Context, r JobResult) error {
+	r.Job, r.Worker = l.Job, l.w.p.Name
+	if err := r.Validate(); err != nil {
+		return errors.Join(fmt.Errorf("job %s: %w", l.Job.ID, err), l.Release())
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return errors.Join(fmt.Errorf("job %s: %w", l.Job.ID, err), l.Release())
+	}
+	for wait := minWait; ; wait = l.w.longer(wait) {
+		err := l.w.publish(ctx, l.w.n.resultSubject(l.w.p.Name), l.key, b)
+		if err == nil {
+			break
+		}
+		if !isFull(err) && !isAway(err) {
+			return errors.Join(fmt.Errorf("job %s: send result: %w", l.Job.ID, err), l.Release())
+		}
+		if werr := l.w.wait(ctx, wait); werr != nil {
+			return errors.Join(fmt.Errorf("job %s: send result: %w", l.Job.ID, werr), l.Release())
+		}
+	}
+	if err := l.d.Ack(ctx); err != nil {
+		l.w.p.Log.Debug("job is done but not acknowledged; it may be played again", "job", l.Job.ID, "error", err)
+	}
+	return nil
+}
+
+// Release gives the job back, for another worker or a later time.
+func (l *Lease) Release() error { return l.d.Nak() }
