@@ -35,7 +35,7 @@ type Search struct {
 	CVisit          float64 `yaml:"c_visit" range:"0..1000"`            // Danihelka et al. 2022, equation 8
 	CScale          float64 `yaml:"c_scale" range:"0.001..100"`         // the same equation
 	Solver          bool    `yaml:"solver"`                             // proven wins and losses climb the tree
-	Cache           int     `yaml:"cache" range:"0..16777216"`         // evaluations kept a worker; 0 = none
+	Cache           int     `yaml:"cache" range:"0..16777216"`          // evaluations kept a worker; 0 = none
 	Symmetry        bool    `yaml:"symmetry"`                           // a random one of the twelve an evaluation
 }
 
@@ -49,13 +49,16 @@ type SelfPlay struct {
 	ShardSeconds     int     `yaml:"shard_seconds" range:"1..3600"`     // an unfilled shard is written after so long
 }
 
-// Window says which Samples are trained on: the newest min(Max, Min·(N/Min)^Exponent) of N positions.
+// Window says which Samples are trained on: the newest of all positions, in a number that grows by a power law.
 type Window struct {
 	MinPositions int64   `yaml:"min_positions" range:"1..1e12"` // before the first training step
 	MaxPositions int64   `yaml:"max_positions" range:"1..1e12"` // never more than these
-	Exponent     float64 `yaml:"exponent" range:"0..1"`         // 0 = fixed size, 1 = everything
+	Exponent     float64 `yaml:"exponent" range:"0.01..1"`      // of the growth; 1 = linear
+	Expand       float64 `yaml:"expand" range:"0.01..1"`        // positions more for each new one, at the start
+	Scale        int64   `yaml:"scale" range:"1..1e12"`         // positions after which growth slows down
 	PerGame      int     `yaml:"per_game" range:"1..1000"`      // positions drawn of one game in a batch, at most
 	FastWeight   float64 `yaml:"fast_weight" range:"0..1"`      // draw weight of a fast ply; a full ply has 1
+	HoldOut      float64 `yaml:"hold_out" range:"0..0.5"`       // share of games never trained on, to measure the loss
 }
 
 // Training says how the weights move.
@@ -88,12 +91,12 @@ type Losses struct {
 
 // Gate says when a candidate becomes the best model: a sequential probability ratio test on Pairs of games.
 type Gate struct {
-	Elo0         float64 `yaml:"elo0" range:"-1000..1000"`      // the candidate is no better than this: reject
-	Elo1         float64 `yaml:"elo1" range:"-1000..1000"`      // the candidate is at least this good: accept
-	Alpha        float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
-	Beta         float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
-	MaxPairs     int     `yaml:"max_pairs" range:"1..100000"`   // undecided then: reject
-	Simulations  int     `yaml:"simulations" range:"1..100000"` // a Move
+	Elo0        float64 `yaml:"elo0" range:"-1000..1000"`      // the candidate is no better than this: reject
+	Elo1        float64 `yaml:"elo1" range:"-1000..1000"`      // the candidate is at least this good: accept
+	Alpha       float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
+	Beta        float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
+	MaxPairs    int     `yaml:"max_pairs" range:"1..100000"`   // undecided then: reject
+	Simulations int     `yaml:"simulations" range:"1..100000"` // a Move
 }
 
 // Anchors are the fixed players a new best model is measured against.
@@ -119,7 +122,10 @@ func Default() Config {
 			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true,
 		},
 		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardSeconds: 30},
-		Window:   Window{MinPositions: 20_000, MaxPositions: 2_000_000, Exponent: 0.65, PerGame: 2, FastWeight: 0.5},
+		Window: Window{
+			MinPositions: 20_000, MaxPositions: 2_000_000, Exponent: 0.65, Expand: 0.4,
+			Scale: 20_000, PerGame: 2, FastWeight: 0.5, HoldOut: 0.02,
+		},
 		Training: Training{
 			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 20_000,
 			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
