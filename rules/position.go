@@ -114,6 +114,9 @@ func (p *Position) Phase() Phase { return p.phase }
 // LastMover is the side that placed or moved a ring or passed last; Black before the first Move.
 func (p *Position) LastMover() Color { return p.last }
 
+// Passes is the number of passes in a row that led to p, 0 to 2.
+func (p *Position) Passes() int { return int(p.passes) }
+
 // Pool is the number of markers not on the board.
 func (p *Position) Pool() int { return int(p.pool) }
 

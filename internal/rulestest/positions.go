@@ -8,15 +8,17 @@ import (
 	"yinshzero/rules"
 )
 
-// A Drawing is a Position drawn by hand.
+// A Drawing is a Position made by hand, of a picture, of pieces by name, or of both.
 type Drawing struct {
 	Variant rules.Variant // Standard if zero
 	// Picture is the board as rules.Position.Draw shows it: W and B rings, w and b markers, dots empty Points, every
 	// height of the board on a line of its own. Only the order of the pieces counts, not the blanks between them; names of
-	// Points, such as a2, are passed over.
+	// Points, such as a2, are passed over. If empty, so is the board.
 	Picture string
-	ToMove  rules.Color
-	Phase   rules.Phase // not PhaseOver
+	// Pieces are laid on the picture: a piece and a Point, or the ends of an unbroken line, such as "Wf6 wa2-a5 bk8".
+	Pieces string
+	ToMove rules.Color
+	Phase  rules.Phase // not PhaseOver
 	// Gift says that the opponent moved last, although ToMove takes a Row or a ring.
 	Gift   bool
 	Passes int
@@ -29,11 +31,18 @@ func (d Drawing) Position() (rules.Position, error) {
 	if v == (rules.Variant{}) {
 		v = rules.Standard()
 	}
-	board, err := readPicture(v, d.Picture)
-	if err != nil {
-		return rules.Position{}, err
+	board := []byte(strings.Repeat(".", rules.NumPoints))
+	if d.Picture != "" {
+		if err := readPicture(board, v, d.Picture); err != nil {
+			return rules.Position{}, err
+		}
 	}
-	count := func(piece string) int { return strings.Count(board, piece) }
+	for _, word := range strings.Fields(d.Pieces) {
+		if err := layPieces(board, word); err != nil {
+			return rules.Position{}, err
+		}
+	}
+	count := func(piece string) int { return strings.Count(string(board), piece) }
 	taken := [2]int{int(v.Rings) - count("W"), int(v.Rings) - count("B")}
 	var hand [2]int
 	if d.Phase == rules.PhasePlaceRing {
@@ -47,10 +56,35 @@ func (d Drawing) Position() (rules.Position, error) {
 		int(v.Markers)-count("w")-count("b"), taken[0], taken[1], hand[0], hand[1], last, d.Passes, v))
 }
 
-// readPicture returns the 85 characters of the board in a picture.
-func readPicture(v rules.Variant, picture string) (string, error) {
+// layPieces lays the pieces of one word, such as wa2-a5.
+func layPieces(board []byte, word string) error {
+	first, last, isLine := strings.Cut(word[1:], "-")
+	if !isLine {
+		last = first
+	}
+	a, err := rules.ParsePoint(first)
+	if err != nil {
+		return fmt.Errorf("pieces %q: %w", word, err)
+	}
+	b, err := rules.ParsePoint(last)
+	if err != nil {
+		return fmt.Errorf("pieces %q: %w", word, err)
+	}
+	dx, dy := b.Column()-a.Column(), b.Number()-a.Number()
+	n := max(dx, -dx, dy, -dy)
+	for i := range n + 1 {
+		p := a
+		if n > 0 {
+			p, _ = rules.PointAt(a.Column()+i*dx/n, a.Number()+i*dy/n)
+		}
+		board[p] = word[0]
+	}
+	return nil
+}
+
+// readPicture lays the pieces of a picture.
+func readPicture(board []byte, v rules.Variant, picture string) error {
 	empty := rules.New(v)
-	board := []byte(strings.Repeat(".", rules.NumPoints))
 	height := func(p rules.Point) int { return 2*p.Number() - p.Column() }
 	points := map[int][]rules.Point{} // by height, from the left
 	highest, lowest := -rules.NumPoints, rules.NumPoints
@@ -71,7 +105,7 @@ func readPicture(v rules.Variant, picture string) (string, error) {
 			continue
 		}
 		if len(pieces) != len(points[h]) {
-			return "", fmt.Errorf("picture line %q: %d points, want %d", line, len(pieces), len(points[h]))
+			return fmt.Errorf("picture line %q: %d points, want %d", line, len(pieces), len(points[h]))
 		}
 		for i, p := range points[h] {
 			board[p] = pieces[i][0]
@@ -79,9 +113,9 @@ func readPicture(v rules.Variant, picture string) (string, error) {
 		h--
 	}
 	if h != lowest-1 {
-		return "", fmt.Errorf("picture: %d lines, want %d", highest-h, highest-lowest+1)
+		return fmt.Errorf("picture: %d lines, want %d", highest-h, highest-lowest+1)
 	}
-	return string(board), nil
+	return nil
 }
 
 // Walk plays games random games of v, of all kinds in turn, and calls visit for every Position with its game's number;
