@@ -171,19 +171,22 @@ func (s *Searcher) choose() rules.Move {
 		}
 		return s.choosePUCT()
 	}
-	var best edge
-	var plies int32
-	for _, e := range s.triedOf(root) {
+	best, plies := none, int32(0)
+	edges := s.triedOf(root)
+	for i, e := range edges {
 		c := &s.nodes[e.child]
 		if c.outcome != root.outcome {
 			continue
 		}
-		better := plies == 0 || won && c.plies < plies-1 || !won && c.plies > plies-1
-		if better || c.plies == plies-1 && e.move < best.move {
-			best, plies = e, c.plies+1
+		order := cmp.Compare(c.plies, plies)
+		if !won {
+			order = -order
+		}
+		if best == none || order < 0 || order == 0 && e.move < edges[best].move {
+			best, plies = int32(i), c.plies
 		}
 	}
-	return best.move
+	return edges[best].move
 }
 
 // AppendLine appends the Moves that the tree expects from its root on: at each node the Move with the most visits, the

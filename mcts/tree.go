@@ -90,7 +90,7 @@ func (s *Searcher) add(ctx context.Context, parent int32) error {
 		q.Value = 0
 		clear(q.Prior)
 		if err := s.eval.Evaluate(ctx, s.batch[:]); err != nil {
-			return fmt.Errorf("mcts: evaluate position %016x: %w", q.Pos.Hash(), err)
+			return fmt.Errorf("mcts: evaluate position %v: %w", &q.Pos, err)
 		}
 		if err := q.check(); err != nil {
 			return err
@@ -109,19 +109,19 @@ func (s *Searcher) add(ctx context.Context, parent int32) error {
 // check returns an error that names the first answer that is out of range.
 func (q *Query) check() error {
 	if !(q.Value >= -1 && q.Value <= 1) {
-		return fmt.Errorf("mcts: evaluator's value of position %016x is %v: want −1 to 1", q.Pos.Hash(), q.Value)
+		return fmt.Errorf("mcts: evaluator's value of position %v is %v: want −1 to 1", &q.Pos, q.Value)
 	}
 	sum := 0.0
 	for i, p := range q.Prior {
 		if !(p >= 0 && p <= 1.001) {
 			v := q.Pos.Variant()
-			return fmt.Errorf("mcts: evaluator's prior of %s in position %016x is %v: want 0 to 1",
-				v.MoveText(q.Legal[i]), q.Pos.Hash(), p)
+			return fmt.Errorf("mcts: evaluator's prior of %s in position %v is %v: want 0 to 1",
+				v.MoveText(q.Legal[i]), &q.Pos, p)
 		}
 		sum += float64(p)
 	}
 	if math.Abs(sum-1) > 0.001 {
-		return fmt.Errorf("mcts: evaluator's %d priors of position %016x add up to %v: want 1", len(q.Prior), q.Pos.Hash(), sum)
+		return fmt.Errorf("mcts: evaluator's %d priors of position %v add up to %v: want 1", len(q.Prior), &q.Pos, sum)
 	}
 	return nil
 }

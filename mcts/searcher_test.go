@@ -1,0 +1,701 @@
+package mcts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"yinshzero/rules"
+)
+
+// A judge is an Evaluator made of a function.
+type judge func(*Query) error
+
+func (j judge) Evaluate(_ context.Context, batch []*Query) error {
+	for _, q := range batch {
+		if err := j(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mix is the finaliser of splitmix64: a hash of x.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// unit is a number in [0, 1) made of x.
+func unit(x uint64) float64 { return float64(mix(x)>>11) / (1 << 53) }
+
+// arbitrary judges every Position in its own way, with no two Moves alike.
+var arbitrary = judge(func(q *Query) error {
+	h := q.Pos.Hash()
+	weights(q, func(m rules.Move) float64 { return math.Exp(3 * unit(h+uint64(m))) })
+	q.Value = float32(1.8*unit(h) - 0.9)
+	return nil
+})
+
+// weights sets the priors of q in proportion.
+func weights(q *Query, weight func(rules.Move) float64) {
+	sum := 0.0
+	for _, m := range q.Legal {
+		sum += weight(m)
+	}
+	for i, m := range q.Legal {
+		q.Prior[i] = float32(weight(m) / sum)
+	}
+}
+
+// newRand is the random source of tests.
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// playRandom plays up to n random Moves.
+func playRandom(pos rules.Position, n int, rng *rand.Rand) rules.Position {
+	for range n {
+		if pos.Phase() == rules.PhaseOver {
+			break
+		}
+		pos.Play(rules.RandomMove(&pos, rules.Uniform, rng))
+	}
+	return pos
+}
+
+// with is DefaultParams with a change.
+func with(change func(*Params)) Params {
+	p := DefaultParams()
+	change(&p)
+	return p
+}
+
+var policies = []RootPolicy{Gumbel, PUCT}
+
+// forPolicies runs a test for each root policy.
+func forPolicies(t *testing.T, f func(*testing.T, Params)) {
+	for _, r := range policies {
+		t.Run(r.String(), func(t *testing.T) {
+			f(t, with(func(p *Params) { p.Root = r }))
+		})
+	}
+}
+
+// search is a search without noise that must succeed.
+func search(t *testing.T, s *Searcher, pos rules.Position, n int) Root {
+	t.Helper()
+	r, err := s.Search(t.Context(), pos, Budget{Simulations: n}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTree(t, s)
+	checkRoot(t, r, pos)
+	return r
+}
+
+// checkRoot fails unless r is sound for pos.
+func checkRoot(t *testing.T, r Root, pos rules.Position) {
+	t.Helper()
+	legal := pos.AppendMoves(nil)
+	if len(r.Edges) != len(legal) {
+		t.Fatalf("%d edges for %d legal moves", len(r.Edges), len(legal))
+	}
+	sum := 0.0
+	for i, e := range r.Edges {
+		if e.Move != legal[i] {
+			t.Fatalf("edge %d is %v: want %v", i, e.Move, legal[i])
+		}
+		if !(e.Policy >= 0 && e.Policy <= 1) || !(e.Value >= -1 && e.Value <= 1) || !(e.Prior > 0 && e.Prior <= 1) {
+			t.Fatalf("edge out of range: %+v", e)
+		}
+		sum += float64(e.Policy)
+	}
+	if math.Abs(sum-1) > 1e-5 {
+		t.Fatalf("policy sums to %v", sum)
+	}
+	if !pos.IsLegal(r.Best) {
+		t.Fatalf("best %v is not legal", r.Best)
+	}
+	if !(r.Value >= -1 && r.Value <= 1) {
+		t.Fatalf("value %v", r.Value)
+	}
+}
+
+// checkTree fails unless the tree keeps its laws.
+func checkTree(t *testing.T, s *Searcher) {
+	t.Helper()
+	edges := int32(0)
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if n.first != edges {
+			t.Fatalf("node %d: edges begin at %d: want %d", i, n.first, edges)
+		}
+		edges += int32(n.count)
+		if i == 0 != (n.parent == none) || n.parent >= int32(i) {
+			t.Fatalf("node %d: parent %d", i, n.parent)
+		}
+		if n.count == 0 {
+			if res, over := n.pos.Result(); !over || n.q != float64(res.Outcome.Value()) || n.outcome != res.Outcome && s.params.Solver {
+				t.Fatalf("node %d: no edges, Q %v, outcome %v", i, n.q, n.outcome)
+			}
+			continue
+		}
+		legal := n.pos.AppendMoves(nil)
+		var moves []rules.Move
+		visits := int32(1)
+		best := rules.Outcome(0)
+		sign := map[rules.Color]float32{rules.White: 1, rules.Black: -1}[n.pos.ToMove()]
+		unproven, worst := false, float32(2)
+		sum, weight := n.raw, 1.0
+		for j, e := range s.edgesOf(n) {
+			moves = append(moves, e.move)
+			if (e.child != none) != (j < int(n.tried)) {
+				t.Fatalf("node %d: edge %d of %d tried has child %d", i, j, n.tried, e.child)
+			}
+			if e.child == none {
+				if next := s.edgesOf(n)[n.tried]; e.prior > next.prior || e.prior == next.prior && e.move < next.move {
+					t.Fatalf("node %d: edge %v comes before the next, %v", i, e, next)
+				}
+				unproven = true
+				continue
+			}
+			c := &s.nodes[e.child]
+			pos := n.pos
+			pos.Play(e.move)
+			if c.parent != int32(i) || c.pos != pos {
+				t.Fatalf("node %d: child %d has another parent or position", i, e.child)
+			}
+			visits += c.visits
+			if c.outcome == rules.Unfinished {
+				unproven = true
+			} else if best == rules.Unfinished || sign*c.outcome.Value() > sign*best.Value() {
+				best = c.outcome
+			}
+			worst = min(worst, sign*c.outcome.Value())
+			if c.outcome == rules.Unfinished || sign*c.outcome.Value() >= 0 {
+				sum += float64(c.visits) * c.q
+				weight += float64(c.visits)
+			}
+		}
+		slices.Sort(moves)
+		if !slices.Equal(moves, legal) {
+			t.Fatalf("node %d: edges %v: want %v", i, moves, legal)
+		}
+		if visits != n.visits {
+			t.Fatalf("node %d: N = %d: want %d", i, n.visits, visits)
+		}
+		want := rules.Unfinished
+		if best != rules.Unfinished && (sign*best.Value() == 1 || !unproven) {
+			want = best
+		}
+		if n.outcome != want {
+			t.Fatalf("node %d: outcome %v: want %v", i, n.outcome, want)
+		}
+		q := sum / weight
+		switch {
+		case want != rules.Unfinished:
+			q = float64(want.Value())
+		case best == rules.Draw && float64(sign)*q < 0:
+			q = 0
+		}
+		if math.Abs(q-n.q) > 1e-12 {
+			t.Fatalf("node %d: Q = %v: want %v", i, n.q, q)
+		}
+	}
+	if len(s.edges) != int(edges) {
+		t.Fatalf("%d edges: want %d", len(s.edges), edges)
+	}
+}
+
+func TestTreeLaws(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		for _, solver := range []bool{true, false} {
+			for _, v := range rules.Variants() {
+				rng := newRand(1)
+				p.Solver = solver
+				s := New(arbitrary, p)
+				for range 12 {
+					pos := playRandom(rules.New(v), rng.IntN(v.MaxPlies()), rng)
+					if pos.Phase() == rules.PhaseOver {
+						continue
+					}
+					s.Reset()
+					r := search(t, s, pos, 150)
+					if !r.Proven && r.Simulations != 150 && len(r.Edges) > 1 {
+						t.Errorf("%d simulations", r.Simulations)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A game is searched from end to end, on the carried tree and with noise.
+func TestAdvance(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		for seed := range uint64(5) {
+			rng := newRand(seed)
+			s := New(arbitrary, p)
+			pos := rules.New(rules.Mini())
+			for pos.Phase() != rules.PhaseOver {
+				r, err := s.Search(t.Context(), pos, Budget{Simulations: 60, Noise: p.Root == Gumbel}, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkTree(t, s)
+				checkRoot(t, r, pos)
+				m := r.Best
+				if rng.IntN(3) == 0 {
+					m = rules.RandomMove(&pos, rules.Uniform, rng)
+				}
+				i := s.find(&s.nodes[0], m)
+				child := s.edgesOf(&s.nodes[0])[i].child
+				var want string
+				if child != none {
+					want = dump(s, child)
+				}
+				s.Advance(m)
+				pos.Play(m)
+				checkTree(t, s)
+				if child == none {
+					if len(s.nodes) != 0 || len(s.edges) != 0 {
+						t.Fatal("a tree of nothing")
+					}
+				} else if got := dump(s, 0); got != want {
+					t.Fatalf("after %v:\n%s\nwant\n%s", m, got, want)
+				} else if s.nodes[0].pos != pos {
+					t.Fatal("the tree is of another position")
+				}
+			}
+		}
+	})
+}
+
+// dump is everything below the node at i, without indices.
+func dump(s *Searcher, i int32) string {
+	var b strings.Builder
+	var walk func(i int32, depth int)
+	walk = func(i int32, depth int) {
+		n := &s.nodes[i]
+		fmt.Fprintf(&b, "%*s%x N%d Q%v raw%v %v %d %v\n", depth, "", n.pos.Hash(), n.visits, n.q, n.raw, n.outcome, n.plies, n.spread)
+		for _, e := range s.edgesOf(n) {
+			fmt.Fprintf(&b, "%*s%v %v\n", depth, "", e.move, e.prior)
+			if e.child != none {
+				walk(e.child, depth+1)
+			}
+		}
+	}
+	walk(i, 0)
+	return b.String()
+}
+
+// A Searcher goes on where it was, and begins anew elsewhere.
+func TestSearchContinues(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		pos := playRandom(rules.New(rules.Standard()), 14, newRand(3))
+		s := New(arbitrary, p)
+		search(t, s, pos, 50)
+		r := search(t, s, pos, 30)
+		total := int32(0)
+		for _, e := range r.Edges {
+			total += e.Visits
+		}
+		if total != 80 || r.Simulations != 30 {
+			t.Errorf("%d visits, %d simulations: want 80, 30", total, r.Simulations)
+		}
+		other := playRandom(rules.New(rules.Standard()), 14, newRand(4))
+		got := search(t, s, other, 30)
+		want := search(t, New(arbitrary, p), other, 30)
+		if !reflect.DeepEqual(got, want) {
+			t.Error("a search depends on the tree of another position")
+		}
+		s.Advance(rules.Pass)
+		if len(s.nodes) != 0 {
+			t.Error("an illegal Move has left a tree")
+		}
+		s.Advance(rules.Pass) // nothing to lose
+	})
+}
+
+func TestSameSeed(t *testing.T) {
+	pos := playRandom(rules.New(rules.Standard()), 16, newRand(5))
+	run := func(seed uint64) Root {
+		r, err := New(arbitrary, DefaultParams()).Search(t.Context(), pos, Budget{64, true}, newRand(seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if !reflect.DeepEqual(run(1), run(1)) {
+		t.Error("one seed, two results")
+	}
+	if reflect.DeepEqual(run(1), run(2)) {
+		t.Error("two seeds, one result")
+	}
+}
+
+func TestNoiseOffLeavesRandAlone(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		rng := newRand(9)
+		if _, err := New(arbitrary, p).Search(t.Context(), rules.New(rules.Mini()), Budget{Simulations: 50}, rng); err != nil {
+			t.Fatal(err)
+		}
+		if rng.Uint64() != newRand(9).Uint64() {
+			t.Error("rng was used")
+		}
+	})
+}
+
+func TestSearchErrors(t *testing.T) {
+	over := playRandom(rules.New(rules.Mini()), 1000, newRand(1))
+	start := rules.New(rules.Mini())
+	for _, test := range []struct {
+		name string
+		root RootPolicy
+		pos  rules.Position
+		b    Budget
+		want string
+	}{
+		{"over", Gumbel, over, Budget{Simulations: 1}, "the game is over"},
+		{"negative", Gumbel, start, Budget{Simulations: -1}, "budget of -1 simulations: want at least 0"},
+		{"noise", PUCT, start, Budget{1, true}, "noise with root policy puct: want gumbel"},
+	} {
+		s := New(Uniform{}, with(func(p *Params) { p.Root = test.root }))
+		if _, err := s.Search(t.Context(), test.pos, test.b, newRand(1)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v: want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// What an Evaluator must not answer becomes an error that names it, at the root and below, and leaves a sound tree.
+func TestBadEvaluator(t *testing.T) {
+	broken := errors.New("broken")
+	nan := float32(math.NaN())
+	for _, test := range []struct {
+		name   string
+		answer func(*Query) error
+		want   string
+	}{
+		{"error", func(q *Query) error { return broken }, "mcts: evaluate position"},
+		{"value NaN", func(q *Query) error { q.Value = nan; return nil }, "is NaN: want −1 to 1"},
+		{"value high", func(q *Query) error { q.Value = 1.5; return nil }, "is 1.5: want −1 to 1"},
+		{"value low", func(q *Query) error { q.Value = -1.5; return nil }, "is -1.5: want −1 to 1"},
+		{"value infinite", func(q *Query) error { q.Value = float32(math.Inf(-1)); return nil }, "is -Inf: want −1 to 1"},
+		{"prior NaN", func(q *Query) error { q.Prior[1] = nan; return nil }, "is NaN: want 0 to 1"},
+		{"prior low", func(q *Query) error { q.Prior[1] = -0.5; return nil }, "is -0.5: want 0 to 1"},
+		{"prior high", func(q *Query) error { q.Prior[1] = 2; return nil }, "is 2: want 0 to 1"},
+		{"priors missing", func(q *Query) error { clear(q.Prior); return nil }, "add up to 0: want 1"},
+		{"priors unscaled", func(q *Query) error { q.Prior[0] += 0.5; return nil }, "want 1"},
+	} {
+		forPolicies(t, func(t *testing.T, p Params) {
+			for _, last := range []int{1, 2, 30} {
+				calls := 0
+				s := New(judge(func(q *Query) error {
+					arbitrary(q)
+					if calls++; calls == last {
+						return test.answer(q)
+					}
+					return nil
+				}), p)
+				pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+				_, err := s.Search(t.Context(), pos, Budget{Simulations: 100}, nil)
+				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/standard") {
+					t.Fatalf("%s at call %d: error %v: want %q", test.name, last, err, test.want)
+				}
+				if test.name == "error" && !errors.Is(err, broken) {
+					t.Error("the cause is lost")
+				}
+				checkTree(t, s)
+				if len(s.nodes) != last-1 {
+					t.Fatalf("%s at call %d: %d nodes", test.name, last, len(s.nodes))
+				}
+				search(t, s, pos, 100)
+			}
+		})
+	}
+}
+
+// A search may be stopped at any time, during an evaluation too, and gives what it has.
+func TestStop(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		for last := 1; last <= 40; last++ {
+			for _, cut := range []bool{false, true} {
+				ctx, cancel := context.WithCancel(t.Context())
+				calls := 0
+				s := New(judge(func(q *Query) error {
+					arbitrary(q)
+					if calls++; calls == last {
+						cancel()
+						if cut {
+							return ctx.Err()
+						}
+					}
+					return nil
+				}), p)
+				r, err := s.Search(ctx, pos, Budget{Simulations: 100}, nil)
+				cancel()
+				want := last - 1
+				if cut {
+					want--
+				}
+				if want < 0 {
+					if !errors.Is(err, context.Canceled) {
+						t.Fatalf("stopped before the root was judged: error %v", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Simulations != want {
+					t.Fatalf("stopped at call %d: %d simulations: want %d", last, r.Simulations, want)
+				}
+				checkTree(t, s)
+				checkRoot(t, r, pos)
+			}
+		}
+	})
+}
+
+func TestNoBudget(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		r := search(t, New(arbitrary, p), pos, 0)
+		best := 0
+		for i, e := range r.Edges {
+			if math.Abs(float64(e.Policy-e.Prior)) > 1e-6 || e.Visits != 0 || e.Value != r.Raw {
+				t.Errorf("edge %+v", e)
+			}
+			if e.Prior > r.Edges[best].Prior {
+				best = i
+			}
+		}
+		if r.Best != r.Edges[best].Move || math.Abs(float64(r.Value-r.Raw)) > 1e-6 {
+			t.Errorf("best %v, value %v: want %v, %v", r.Best, r.Value, r.Edges[best].Move, r.Raw)
+		}
+	})
+}
+
+// A forced Move costs one evaluation, or none on a carried tree.
+func TestOneLegalMove(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		calls, found := 0, 0
+		s := New(judge(func(q *Query) error { calls++; return arbitrary(q) }), p)
+		for seed := range uint64(40) {
+			rng := newRand(seed)
+			for pos := rules.New(rules.Standard()); pos.Phase() != rules.PhaseOver; pos.Play(rules.RandomMove(&pos, rules.Rows, rng)) {
+				legal := pos.AppendMoves(nil)
+				if len(legal) > 1 {
+					continue
+				}
+				found++
+				for _, want := range []int{1, 0} {
+					calls = 0
+					r := search(t, s, pos, 100)
+					if r.Simulations != 0 || r.Best != legal[0] || r.Edges[0].Policy != 1 || r.Value != r.Raw || calls != want {
+						t.Fatalf("%+v after %d evaluations", r, calls)
+					}
+				}
+			}
+		}
+		if found < 10 {
+			t.Fatalf("only %d positions", found)
+		}
+	})
+}
+
+// Many Moves, priors of 0, next to 0 and −0, and a value of −0 or ±1.
+func TestExtremes(t *testing.T) {
+	many := rules.New(rules.Standard())
+	for seed := range uint64(300) {
+		pos := playRandom(rules.New(rules.Standard()), 10, newRand(seed))
+		if len(pos.AppendMoves(nil)) > len(many.AppendMoves(nil)) {
+			many = pos
+		}
+	}
+	if n := len(many.AppendMoves(nil)); n < 90 {
+		t.Fatalf("at most %d moves", n)
+	}
+	for _, pos := range []rules.Position{rules.New(rules.Standard()), many} {
+		for name, prior := range map[string]float32{
+			"zero": 0, "minus zero": float32(math.Copysign(0, -1)), "least": math.SmallestNonzeroFloat32, "tiny": 1e-20,
+		} {
+			for _, value := range []float64{1, -1, math.Copysign(0, -1)} {
+				forPolicies(t, func(t *testing.T, p Params) {
+					p.Considered = 130
+					s := New(judge(func(q *Query) error {
+						for i := range q.Prior {
+							q.Prior[i] = prior
+						}
+						q.Prior[len(q.Prior)/2] = 1
+						q.Value = float32(value)
+						return nil
+					}), p)
+					if r := search(t, s, pos, 1000); r.Simulations != 1000 {
+						t.Errorf("%s: %d simulations", name, r.Simulations)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestFullTree(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		p.MaxNodes = 20
+		s := New(arbitrary, p)
+		r := search(t, s, rules.New(rules.Standard()), 100)
+		if r.Simulations != 19 || len(s.nodes) != 20 {
+			t.Errorf("%d simulations, %d nodes", r.Simulations, len(s.nodes))
+		}
+		if r = search(t, s, rules.New(rules.Standard()), 100); r.Simulations != 0 {
+			t.Errorf("%d simulations in a full tree", r.Simulations)
+		}
+	})
+}
+
+func TestSearchAllocatesNothing(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		s := New(Uniform{}, p)
+		rng := newRand(1)
+		b := Budget{Simulations: 100, Noise: p.Root == Gumbel}
+		var next rules.Position
+		run := func() {
+			s.Reset()
+			r, err := s.Search(context.Background(), pos, b, rng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next = pos
+			next.Play(r.Best)
+			s.Advance(r.Best)
+			if _, err := s.Search(context.Background(), next, b, rng); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 {
+			run()
+		}
+		if n := testing.AllocsPerRun(20, run); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+func TestAppendLine(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		s := New(arbitrary, p)
+		if line := s.AppendLine(nil); len(line) != 0 {
+			t.Errorf("line %v of no tree", line)
+		}
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		search(t, s, pos, 300)
+		line := s.AppendLine(nil)
+		if len(line) < 2 {
+			t.Errorf("line %v", line)
+		}
+		for _, m := range line {
+			if !pos.IsLegal(m) {
+				t.Fatalf("%v in line %v is not legal", m, line)
+			}
+			pos.Play(m)
+		}
+	})
+}
+
+// relative judges a Position as the player to move sees it, whatever his colour and however the board is turned.
+var relative = judge(func(q *Query) error {
+	me := q.Pos.ToMove()
+	weights(q, func(m rules.Move) float64 {
+		pos := q.Pos
+		pos.Play(m)
+		return math.Exp(3 * unit(shape(&pos, me)))
+	})
+	q.Value = float32(1.8*unit(shape(&q.Pos, me)) - 0.9)
+	if me == rules.Black {
+		q.Value = -q.Value
+	}
+	return nil
+})
+
+// shape is a hash of the pieces seen by a side, the same for all twelve images of the board.
+func shape(pos *rules.Position, side rules.Color) uint64 {
+	least := uint64(math.MaxUint64)
+	for s := range rules.Symmetry(rules.NumSymmetries) {
+		h := uint64(0)
+		for pt := range rules.Point(rules.NumPoints) {
+			piece := pos.At(s.Point(pt))
+			if side == rules.Black {
+				piece = [...]rules.Piece{rules.Empty, rules.BlackRing, rules.WhiteRing, rules.BlackMarker, rules.WhiteMarker}[piece]
+			}
+			h = h*1099511628211 + uint64(piece) + 1
+		}
+		least = min(least, mix(h))
+	}
+	return least
+}
+
+// swapped is pos with the colours exchanged.
+func swapped(t *testing.T, pos rules.Position) rules.Position {
+	t.Helper()
+	f := strings.Split(pos.String(), "/")
+	colours := strings.NewReplacer("W", "B", "B", "W", "w", "b", "b", "w")
+	for _, i := range []int{0, 1, 6} {
+		f[i] = colours.Replace(f[i])
+	}
+	for _, i := range []int{4, 5} {
+		white, black, _ := strings.Cut(f[i], "-")
+		f[i] = black + "-" + white
+	}
+	p, err := rules.ParsePosition(strings.Join(f, "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A turned board or exchanged colours change nothing that they should not.
+func TestSymmetry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches with a slow evaluator")
+	}
+	forPolicies(t, func(t *testing.T, p Params) {
+		for seed, v := range []rules.Variant{rules.Mini(), rules.Blitz(), rules.Standard()} {
+			rng := newRand(uint64(seed))
+			pos := playRandom(rules.New(v), 2*int(v.Rings)+7, rng)
+			if pos.Phase() == rules.PhaseOver {
+				t.Fatal("the game is over")
+			}
+			s := New(relative, p)
+			want := search(t, s, pos, 120)
+			want.Edges = slices.Clone(want.Edges)
+			compare := func(name string, image rules.Position, move func(rules.Move) rules.Move, sign float32) {
+				got := search(t, s, image, 120)
+				if got.Best != move(want.Best) || got.Value != sign*want.Value || got.Proven != want.Proven {
+					t.Errorf("%s: best %v, value %v: want %v, %v", name, got.Best, got.Value, move(want.Best), sign*want.Value)
+				}
+				for _, e := range want.Edges {
+					i, _ := slices.BinarySearchFunc(got.Edges, move(e.Move), func(e RootEdge, m rules.Move) int { return int(e.Move) - int(m) })
+					if g := got.Edges[i]; g.Visits != e.Visits || g.Value != sign*e.Value || math.Abs(float64(g.Policy-e.Policy)) > 1e-6 {
+						t.Fatalf("%s: edge %+v is the image of %+v", name, g, e)
+					}
+				}
+			}
+			for _, sym := range []rules.Symmetry{1, 3, 7, 10} {
+				compare(fmt.Sprintf("%s symmetry %d", v.Name, sym), sym.Position(pos),
+					func(m rules.Move) rules.Move { return sym.Move(m, pos.RowLength()) }, 1)
+			}
+			compare(v.Name+" colours", swapped(t, pos), func(m rules.Move) rules.Move { return m }, -1)
+		}
+	})
+}
