@@ -1,0 +1,169 @@
+package graph
+
+import (
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"yinshzero/net"
+	"yinshzero/net/kernel"
+)
+
+// A layer is a 3x3 convolution with its weights packed for the kernels; all replicas share it.
+type layer struct {
+	name       string
+	in, out    int
+	conv, back kernel.Conv
+	w, s, b    []float32 // the tensors of the Weights: [3][3][in][out], [out], [out]
+	u, ub      []float32 // packed: scaled weights, and their transpose (nil if the input has no gradient)
+	scaled, t  []float32 // scratch of pack
+}
+
+func newLayer(set *kernel.Set, w *net.Weights, name string, gradient bool) *layer {
+	weight := w.Tensor(name + net.WeightName)
+	l := &layer{
+		name: name, in: weight.Shape[2], out: weight.Shape[3],
+		w: weight.Data, s: w.Tensor(name + net.ScaleName).Data, b: w.Tensor(name + net.BiasName).Data,
+	}
+	l.conv = kernel.NewConv(set, l.in, l.out)
+	l.u, l.scaled = kernel.Alloc(l.conv.PackedLen()), kernel.Alloc(len(l.w))
+	if gradient {
+		l.back = kernel.NewConv(set, l.out, l.in)
+		l.ub, l.t = kernel.Alloc(l.back.PackedLen()), kernel.Alloc(len(l.w))
+	}
+	return l
+}
+
+// pack brings the packed weights up to date.
+func (l *layer) pack() {
+	for i := 0; i < len(l.w); i += l.out {
+		w, o := l.w[i:][:l.out], l.scaled[i:][:l.out]
+		for j, s := range l.s {
+			o[j] = w[j] * s
+		}
+	}
+	l.conv.Pack(l.u, l.scaled)
+	if l.ub != nil {
+		kernel.Transpose(l.t, l.scaled, l.in, l.out)
+		l.back.Pack(l.ub, l.t)
+	}
+}
+
+// A convolution is a layer's place in one replica's graph.
+type convolution struct {
+	*layer
+	out *G.Node
+	// skipGrad is the gradient that arrives over the skip connection which begins at this convolution's input.
+	skipGrad *G.Node
+}
+
+// A skip is a residual connection that ends at a convolution: the activations x enter first and, past it, are added.
+type skip struct {
+	x     *G.Node
+	first *convolution // whose input is x, and which takes up the connection's gradient
+}
+
+// convolve adds y = relu(scale·conv(x) + bias [+ extra] [+ skip]) to the graph. extra, nil or [rows][out], is a further
+// bias of every row. The gradient that arrives at y must be zero where y is.
+func (r *replica) convolve(l *layer, x, extra *G.Node, sk *skip) (*convolution, error) {
+	c := &convolution{layer: l}
+	w, s, b := r.param(l.name+net.WeightName), r.param(l.name+net.ScaleName), r.param(l.name+net.BiasName)
+	in := []*G.Node{x, w, s, b}
+	if extra != nil {
+		in = append(in, extra)
+	}
+	if sk != nil {
+		in = append(in, sk.x)
+	}
+	bias := make([]float32, r.size*l.out)
+	size := tensor.Shape{r.size, kernel.ActivationLen(l.out)}
+	o, y, err := apply(l.name+"forward", func(out []float32, in [][]float32) {
+		bias, res := bias, []float32(nil)
+		if extra == nil {
+			bias = l.b
+		} else {
+			for i, e := range in[4] {
+				bias[i] = l.b[i%l.out] + e
+			}
+		}
+		if sk != nil {
+			res = in[len(in)-1]
+		}
+		l.conv.Forward(r.scratch, r.size, out, in[0], l.u, bias, res)
+	}, size, in...)
+	if err != nil {
+		return nil, err
+	}
+	c.out = y
+	o.wrt[0] = l.ub != nil
+	for i := 1; i < len(in); i++ {
+		o.wrt[i] = sk == nil || i < len(in)-1
+	}
+	o.diff = func(grad *G.Node) (G.Nodes, error) {
+		grads := make(G.Nodes, len(in))
+		if sk != nil {
+			sk.first.skipGrad = grad
+		}
+		if o.wrt[0] {
+			if grads[0], err = r.convolveDX(c, x, grad); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.convolveDW(c, x, grad, grads[1:4]); err != nil {
+			return nil, err
+		}
+		if extra != nil {
+			_, grads[4], err = apply(l.name+"dextra", func(out []float32, in [][]float32) {
+				clear(out)
+				for i := range r.size * l.out / kernel.Lanes {
+					r.set.Sum(out[i*kernel.Lanes:], in[0][i*kernel.Lanes*kernel.Cells:], kernel.Cells)
+				}
+			}, tensor.Shape{r.size, l.out}, grad)
+		}
+		return grads, err
+	}
+	return c, nil
+}
+
+// convolveDX is the gradient of the input, with that of a skip connection which begins there.
+func (r *replica) convolveDX(c *convolution, x, grad *G.Node) (*G.Node, error) {
+	in := []*G.Node{x, grad}
+	if c.skipGrad != nil {
+		in = append(in, c.skipGrad)
+	}
+	_, dx, err := apply(c.name+"dx", func(out []float32, in [][]float32) {
+		var res []float32
+		if len(in) > 2 {
+			res = in[2]
+		}
+		c.back.Backward(r.scratch, r.size, out, in[1], c.ub, in[0], res)
+	}, x.Shape().Clone(), in...)
+	return dx, err
+}
+
+// convolveDW sets grads to the gradients of weights, scale and bias.
+func (r *replica) convolveDW(c *convolution, x, grad *G.Node, grads G.Nodes) error {
+	db, ds := make([]float32, c.layer.out), make([]float32, c.layer.out)
+	_, dw, err := apply(c.name+"dw", func(out []float32, in [][]float32) {
+		c.conv.Gradients(r.scratch, r.size, out, db, in[0], in[1], r.du)
+		// out holds the gradient of scale·w.
+		clear(ds)
+		for i := 0; i < len(out); i += len(ds) {
+			w, g := c.w[i:][:len(ds)], out[i:][:len(ds)]
+			for j, s := range c.s {
+				ds[j] += g[j] * w[j]
+				g[j] *= s
+			}
+		}
+	}, tensor.Shape{3, 3, c.in, c.layer.out}, x, grad)
+	if err != nil {
+		return err
+	}
+	grads[0] = dw
+	for i, d := range [][]float32{ds, db} { // dw is their input so that they run after it
+		name := c.name + []string{"ds", "db"}[i]
+		if _, grads[1+i], err = apply(name, func(out []float32, _ [][]float32) { copy(out, d) }, tensor.Shape{len(d)}, dw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+// Package graph trains a network: the Gorgonia graph of its forward pass and losses, the gradients, and the solver.
+//
+// It has four types. A [Graph] holds a batch of training examples and the gradients of its loss with respect to the
+// tensors of a net.Weights, which it reads and writes in place. An [Example] is one row of the batch, [Losses] what
+// the last batch cost, and a [Solver] turns gradients into new weights (AdamW, or SGD with momentum). The network
+// computed is the one that package net documents.
+//
+//	g, err := graph.New(w, graph.Params{Batch: 256, Replicas: 2, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.1})
+//	solver, err := graph.NewSolver(w, graph.DefaultSolverParams())
+//	for i := range examples {
+//		g.Set(i, &examples[i])
+//	}
+//	losses, err := g.Gradients(ctx)
+//	solver.LR = 1e-3
+//	norm, err := g.Step(solver) // w has changed
+//
+// # The loss
+//
+// Over a batch of B rows with policy weight p and value weight v
+//
+//	Total = 1/B Σ (PolicyLoss p H(policy) + ValueLoss v H(wdl) + RingsLoss v H(rings))
+//
+// where H is the cross-entropy of the target and the softmax of the logits, for the policy over the legal Moves only.
+//
+// # How it runs
+//
+// One Gorgonia operation is one layer: a 3x3 convolution with scale, bias, optional residual and ReLU, over the
+// Winograd kernels of net/kernel; its backward pass is an operation for the input's gradient and one for the
+// weights', which keeps those of scale and bias for two more to hand out. Pooling and the policy head are operations
+// too. The dense layers and the losses are Gorgonia's own.
+//
+// Activations are never negative, and where one is zero the ReLU below stops the gradient. So whoever uses an
+// activation hands down a gradient that is already zero where the activation is: the convolution does so in its
+// output transform for nothing. The skip connection's gradient takes the same way: the block's first convolution adds
+// it there.
+//
+// A batch runs as micro-batches of at most 32 rows, whose activations stay in the cache, on Replicas goroutines, each
+// with a graph and a tape machine of its own over shared weights. How rows are cut into micro-batches and in which
+// order gradients are summed depends on the batch alone: the same examples give the same bits, whatever the number of
+// replicas, on one instruction set.
+//
+// # What it does not do
+//
+// It knows no files, no records, no learning-rate schedule; and it is not for play: net.Program is several times
+// faster on one Position. No other package imports Gorgonia.
+package graph

@@ -1,0 +1,274 @@
+package graph
+
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"yinshzero/net"
+	"yinshzero/net/kernel"
+	"yinshzero/rules"
+)
+
+// A replica is one goroutine's graph and tape machine for micro-batches of size rows. It reads the weights, which all
+// replicas share, and has gradients of its own.
+type replica struct {
+	shared
+	size    int
+	scratch *kernel.Scratch
+	du      []float32 // scratch of the weights' gradients
+	rows    *rows     // the micro-batch in hand
+
+	graph   *G.ExprGraph
+	machine G.VM
+	inputs  [numInputs]*G.Node
+	params  []param
+	losses  [numLosses]G.Value
+}
+
+// shared is what all replicas read: the shape, the kernels and the packed weights.
+type shared struct {
+	weights *net.Weights
+	arch    net.Arch
+	set     *kernel.Set
+	layers  []*layer  // the input's, then two for every block
+	planes  []float32 // the policy head's weights by plane, [PolicyPlanes][Channels]
+}
+
+// A param is a node of the graph whose values are part of a tensor.
+type param struct {
+	node   *G.Node
+	tensor string
+	offset int
+}
+
+// The inputs of the graph.
+const (
+	inPlanes = iota
+	inGlobals
+	inPolicy // targets, times the row's weight
+	inWDL
+	inRings
+	numInputs
+)
+
+// The losses of the graph, unscaled sums over the rows.
+const (
+	lossPolicy = iota
+	lossWDL
+	lossRings
+	numLosses
+)
+
+// inputNames and inputWidths describe the inputs, [size][width].
+var (
+	inputNames  = [numInputs]string{"planes", "globals", "policy target", "wdl target", "rings target"}
+	inputWidths = [numInputs]int{kernel.ActivationLen(net.NumPlanes), net.NumGlobals, rules.MaxMoves, net.NumWDL, net.NumRings}
+)
+
+// chunk is how many boards the kernels take at a time.
+const chunk = 4
+
+// newReplica builds graph and machine; scales are the factors of the losses in the total.
+func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error) {
+	r := &replica{
+		shared: s, size: size, graph: G.NewGraph(),
+		scratch: kernel.NewScratch(chunk, max(s.arch.Channels, net.NumPlanes)),
+	}
+	packed := 0
+	for _, l := range s.layers {
+		packed = max(packed, l.conv.PackedLen())
+	}
+	r.du = kernel.Alloc(packed)
+	for i, name := range inputNames {
+		r.inputs[i] = G.NewMatrix(r.graph, tensor.Float32, G.WithShape(size, inputWidths[i]), G.WithName(name))
+	}
+	x, err := r.trunk()
+	if err != nil {
+		return nil, err
+	}
+	total, err := r.heads(x, scales)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]*G.Node, len(r.params))
+	for i, p := range r.params {
+		nodes[i] = p.node
+	}
+	if _, err := G.Grad(total, nodes...); err != nil {
+		return nil, fmt.Errorf("differentiate the graph: %w", err)
+	}
+	r.machine = G.NewTapeMachine(r.graph, G.BindDualValues(nodes...))
+	return r, nil
+}
+
+// param adds a whole tensor to the graph as a parameter.
+func (r *replica) param(name string) *G.Node {
+	t := r.weights.Tensor(name)
+	return r.part(name, 0, t.Shape...)
+}
+
+// part adds a part of a tensor to the graph as a parameter: the numbers from offset on, in their own shape. The node
+// shares the tensor's memory under a header of its own, since Gorgonia changes headers while it runs.
+func (r *replica) part(name string, offset int, shape ...int) *G.Node {
+	n := tensor.Shape(shape).TotalSize()
+	data := r.weights.Tensor(name).Data[offset:][:n:n]
+	v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))
+	node := G.NewTensor(r.graph, tensor.Float32, len(shape), G.WithShape(shape...), G.WithName(fmt.Sprintf("%s+%d", name, offset)), G.WithValue(v))
+	r.params = append(r.params, param{node, name, offset})
+	return node
+}
+
+// trunk adds the input layer and the blocks and returns the last activations.
+func (r *replica) trunk() (*G.Node, error) {
+	extra, err := G.Mul(r.inputs[inGlobals], r.param(net.GlobalsFC))
+	if err != nil {
+		return nil, fmt.Errorf("add the globals to the graph: %w", err)
+	}
+	c, err := r.convolve(r.layers[0], r.inputs[inPlanes], extra, nil)
+	if err != nil {
+		return nil, err
+	}
+	x := c.out
+	for i := range r.arch.Blocks {
+		first, err := r.convolve(r.layers[1+2*i], x, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		extra = nil
+		if r.arch.Pools(i) {
+			p, err := r.pool(net.Block(i), first.out)
+			if err != nil {
+				return nil, err
+			}
+			if extra, err = G.Mul(p, r.param(net.Block(i)+net.PoolFC)); err != nil {
+				return nil, fmt.Errorf("add the pooling of block %d to the graph: %w", i, err)
+			}
+		}
+		second, err := r.convolve(r.layers[2+2*i], first.out, extra, &skip{x, first})
+		if err != nil {
+			return nil, err
+		}
+		x = second.out
+	}
+	return x, nil
+}
+
+// heads adds the heads and losses on the trunk's activations x and returns the total loss.
+func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
+	var b builder
+	logits, err := r.policy(x)
+	if err != nil {
+		return nil, err
+	}
+	pooled, err := r.pool("value.", x)
+	if err != nil {
+		return nil, err
+	}
+	top := r.arch.PoolLen()
+	h := b.add(
+		b.mul(pooled, r.part(net.ValueDense+net.WeightName, 0, top, net.ValueHidden)),
+		b.mul(r.inputs[inGlobals], r.part(net.ValueDense+net.WeightName, top*net.ValueHidden, net.NumGlobals, net.ValueHidden)),
+	)
+	h = b.rectify(b.bias(h, r.part(net.ValueDense+net.BiasName, 0, 1, net.ValueHidden)))
+	wdl := b.bias(b.mul(h, r.param(net.WDLHead+net.WeightName)), r.part(net.WDLHead+net.BiasName, 0, 1, net.NumWDL))
+	rings := b.bias(b.mul(h, r.param(net.RingsHead+net.WeightName)), r.part(net.RingsHead+net.BiasName, 0, 1, net.NumRings))
+
+	var total *G.Node
+	for i, l := range []struct{ logits, target *G.Node }{{logits, r.inputs[inPolicy]}, {wdl, r.inputs[inWDL]}, {rings, r.inputs[inRings]}} {
+		sum := b.crossEntropy(l.logits, l.target)
+		if b.err != nil {
+			break
+		}
+		G.Read(sum, &r.losses[i])
+		scaled := b.times(sum, scales[i])
+		if total == nil {
+			total = scaled
+		} else {
+			total = b.add(total, scaled)
+		}
+	}
+	if b.err != nil {
+		return nil, fmt.Errorf("add the heads to the graph: %w", b.err)
+	}
+	return total, nil
+}
+
+// A builder adds Gorgonia's own operations and keeps the first error.
+type builder struct{ err error }
+
+func (b *builder) do(f func() (*G.Node, error)) *G.Node {
+	if b.err != nil {
+		return nil
+	}
+	n, err := f()
+	b.err = err
+	return n
+}
+
+func (b *builder) mul(x, y *G.Node) *G.Node {
+	return b.do(func() (*G.Node, error) { return G.Mul(x, y) })
+}
+
+func (b *builder) add(x, y *G.Node) *G.Node {
+	return b.do(func() (*G.Node, error) { return G.Add(x, y) })
+}
+
+func (b *builder) rectify(x *G.Node) *G.Node {
+	return b.do(func() (*G.Node, error) { return G.Rectify(x) })
+}
+
+// bias adds the row y, [1][n], to every row of x.
+func (b *builder) bias(x, y *G.Node) *G.Node {
+	return b.do(func() (*G.Node, error) { return G.BroadcastAdd(x, y, nil, []byte{0}) })
+}
+
+// times scales the scalar x.
+func (b *builder) times(x *G.Node, f float64) *G.Node {
+	return b.do(func() (*G.Node, error) { return G.Mul(x, G.NewConstant(float32(f))) })
+}
+
+// crossEntropy is the sum over the rows of -Σ target·log softmax(logits).
+func (b *builder) crossEntropy(logits, target *G.Node) *G.Node {
+	logp := b.do(func() (*G.Node, error) { return G.LogSoftMax(logits, 1) })
+	product := b.do(func() (*G.Node, error) { return G.HadamardProd(logp, target) })
+	sum := b.do(func() (*G.Node, error) { return G.Sum(product) })
+	return b.do(func() (*G.Node, error) { return G.Neg(sum) })
+}
+
+// run adds the gradients of one micro-batch to those the parameters hold and its losses to sums.
+func (r *replica) run(m *rows, sums *[numLosses]float64) error {
+	r.rows = m
+	for i, n := range r.inputs {
+		if err := G.Let(n, m.inputs[i]); err != nil {
+			return fmt.Errorf("bind %s: %w", inputNames[i], err)
+		}
+	}
+	defer r.machine.Reset()
+	if err := r.machine.RunAll(); err != nil {
+		return fmt.Errorf("run the graph: %w", err)
+	}
+	for i, v := range r.losses {
+		l, ok := v.Data().(float32)
+		if !ok {
+			return fmt.Errorf("run the graph: loss %d is a %T", i, v.Data())
+		}
+		sums[i] += float64(l)
+	}
+	return nil
+}
+
+// take moves the parameters' gradients to dst, a slice for every tensor by name, and leaves zeros.
+func (r *replica) take(dst map[string][]float32) error {
+	for _, p := range r.params {
+		v, err := p.node.Grad()
+		if err != nil {
+			return fmt.Errorf("read the gradient of %s: %w", p.tensor, err)
+		}
+		g := v.Data().([]float32)
+		copy(dst[p.tensor][p.offset:], g)
+		clear(g)
+	}
+	return nil
+}
