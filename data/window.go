@@ -295,7 +295,9 @@ func (w *Window) Contains(hash [32]byte) bool {
 // proportional to the weight of its kind, each under one of the twelve symmetries at random; but no more than PerGame
 // positions of one game as long as there are games enough. It reuses the Policy slices of dst, whose Moves it leaves
 // ascending. It returns ErrNoPositions if there are none.
-func (w *Window) Draw(rng *rand.Rand, dst []Sample) error { return w.now.Load().draw(&w.params, 0, rng, dst) }
+func (w *Window) Draw(rng *rand.Rand, dst []Sample) error {
+	return w.now.Load().draw(&w.params, 0, rng, dst)
+}
 
 // DrawHoldOut is Draw from the games that are held out.
 func (w *Window) DrawHoldOut(rng *rand.Rand, dst []Sample) error {
