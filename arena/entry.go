@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ type Entry struct {
 
 const (
 	entryFields  = 10
-	maxEntryLine = 1 << 18 // bytes; two games of the longest variant take about 20 KB
+	maxEntryLine = 1 << 16 // bytes; two games of the longest variant take less than 8 KB
 )
 
 // AppendText appends the line of e, with its newline. It is an error if a name would break the line or the games are not
@@ -82,10 +83,8 @@ func (e *Entry) validate() error {
 		if again.Result != g.Result {
 			return fmt.Errorf("game %d: the result is %v, its moves say %v", i+1, g.Result, again.Result)
 		}
-		for j, m := range e.Result.Opening.Moves {
-			if g.Moves[min(j, len(g.Moves)-1)] != m || j >= len(g.Moves) {
-				return fmt.Errorf("game %d: ply %d is not the opening's", i+1, j)
-			}
+		if o := e.Result.Opening.Moves; len(o) > len(g.Moves) || !slices.Equal(o, g.Moves[:len(o)]) {
+			return fmt.Errorf("game %d does not begin with the opening", i+1)
 		}
 	}
 	return nil

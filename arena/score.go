@@ -50,23 +50,20 @@ func (s Score) Mean() float64 {
 	return sum / float64(n)
 }
 
-// The variance of pairs is estimated with priorPairs more pairs than were played, which vary as pairs of two decisive
-// games between equals do. A few pairs that chance to be alike then do not pass for certainty, and after a hundred
-// pairs the two weigh nothing. With this choice a match without a loss gets nearly the interval of as many
-// independent games.
-const (
-	priorPairs    = 2
-	priorVariance = 1.0 / 8
-)
+// priorSquares is added to the sum of squares that the variance of pairs is estimated from: what four pairs of decisive
+// games between equals bring on average. A few pairs that chance to be alike then do not pass for certainty, and after a
+// hundred pairs it weighs little. It is chosen so that a Gate keeps its chances of error, short tests included.
+const priorSquares = 4 * 1.0 / 8
 
-// Variance is the estimated variance of A's mean points in one pair, on the scale of Mean: at most about 1/4.
+// Variance is the estimated variance of A's mean points in one pair, on the scale of Mean, on the high side if there are
+// few pairs.
 func (s Score) Variance() float64 {
-	mean, sum := s.Mean(), priorPairs*priorVariance
+	mean, sum := s.Mean(), priorSquares
 	for i, k := range s.Pairs {
 		d := float64(i)/4 - mean
 		sum += d * d * float64(k)
 	}
-	return sum / float64(s.N()+priorPairs)
+	return sum / float64(max(1, s.N()))
 }
 
 // An Estimate is a difference in Elo with the ends of its 95 % interval, all within ±MaxElo.
