@@ -91,6 +91,12 @@ func Read(file []byte) (*Weights, error) {
 	if err != nil {
 		return nil, err
 	}
+	return NewWeights(a, tensors)
+}
+
+// NewWeights makes Weights of a's tensors, in any order, and takes them over. It names the first that is missing, extra or
+// of another shape than a wants.
+func NewWeights(a Arch, tensors []Tensor) (*Weights, error) {
 	w := newWeights(a)
 	read := map[string]bool{}
 	for _, t := range tensors {

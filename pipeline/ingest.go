@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"yinshzero/data"
+	"yinshzero/fleet"
+	"yinshzero/internal/atomicfile"
+	"yinshzero/registry"
+)
+
+// ingest takes games in until ctx is done. A game that is sound goes into a shard and is acknowledged when the shard is on
+// disk; one that is not goes to quarantine.
+func (r *Run) ingest(ctx context.Context) error {
+	games, err := r.hub.Games(ctx)
+	if err != nil {
+		return err
+	}
+	defer games.Close()
+	var batch shardInHand
+	for {
+		g, err := next(ctx, games, batch.due)
+		switch {
+		case err == nil:
+			if err := r.take(ctx, &batch, g); err != nil {
+				return err
+			}
+		case ctx.Err() != nil: // what has arrived is kept
+			return r.write(context.WithoutCancel(ctx), &batch)
+		case !errors.Is(err, context.DeadlineExceeded):
+			return err
+		}
+		if len(batch.games) >= r.params.ShardGames || len(batch.games) > 0 && !time.Now().Before(batch.due) {
+			if err := r.write(context.WithoutCancel(ctx), &batch); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// next waits for a game, until due unless that is zero.
+func next(ctx context.Context, games *fleet.Games, due time.Time) (*fleet.Game, error) {
+	if !due.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, due)
+		defer cancel()
+	}
+	return games.Next(ctx)
+}
+
+// A shardInHand is a shard that is not written yet.
+type shardInHand struct {
+	games   []*fleet.Game
+	records []*data.Record
+	hashes  map[[32]byte]struct{}
+	due     time.Time // zero while there are no games
+}
+
+// take judges one game.
+func (r *Run) take(ctx context.Context, s *shardInHand, g *fleet.Game) error {
+	rec, err := g.Record()
+	if err == nil {
+		err = r.admissible(rec)
+	}
+	if err != nil {
+		return r.quarantine(ctx, g, err)
+	}
+	hash := rec.Hash()
+	if r.window.Contains(hash) {
+		return g.Ack(ctx) // delivered again: it is in a shard
+	}
+	if _, ok := s.hashes[hash]; ok {
+		return g.Ack(ctx)
+	}
+	if len(s.games) == 0 {
+		s.due, s.hashes = time.Now().Add(r.params.ShardAge), make(map[[32]byte]struct{})
+	}
+	s.games, s.records = append(s.games, g), append(s.records, rec)
+	s.hashes[hash] = struct{}{}
+	return nil
+}
+
+// admissible returns what speaks against a game.
+func (r *Run) admissible(rec *data.Record) error {
+	if !rec.Variant.Same(r.params.Variant) {
+		return fmt.Errorf("it is a game of %s, the run plays %s", rec.Variant, r.params.Variant)
+	}
+	for _, id := range []data.ModelID{rec.White, rec.Black} {
+		if _, ok := r.registry.Entry(registry.ID(id)); !ok && id != (data.ModelID{}) {
+			return fmt.Errorf("it was played with model %s, which the run does not have", registry.ID(id).Short())
+		}
+	}
+	return rec.Validate()
+}
+
+// write makes a shard of what is in hand and acknowledges its games.
+func (r *Run) write(ctx context.Context, s *shardInHand) error {
+	if len(s.games) == 0 {
+		return nil
+	}
+	path, err := data.NextShard(r.dir(recordsDir))
+	if err != nil {
+		return err
+	}
+	if _, err := data.WriteShard(path, s.records); err != nil {
+		return err
+	}
+	if err := r.window.Add(path); err != nil {
+		return err
+	}
+	for _, g := range s.games {
+		if err := g.Ack(ctx); err != nil {
+			return err
+		}
+	}
+	*s = shardInHand{}
+	nudge(r.grown)
+	return r.grow(ctx)
+}
+
+// grow raises the search's budget as the run goes on.
+func (r *Run) grow(ctx context.Context) error {
+	plan := r.params.planAt(r.window.Total())
+	r.mu.Lock()
+	same := plan == r.plan
+	r.mu.Unlock()
+	if same {
+		return nil
+	}
+	return r.announce(ctx, plan)
+}
+
+// quarantine puts a game aside with the reason, and tells the hub not to deliver it again.
+func (r *Run) quarantine(ctx context.Context, g *fleet.Game, reason error) error {
+	name := registry.IDOf(g.Data).Short()
+	path := filepath.Join(r.dir(quarantineDir), name)
+	if err := atomicfile.WriteBytes(path+".game", g.Data); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteBytes(path+".txt", fmt.Appendf(nil, "worker %s: %v\n", g.Worker, reason)); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.status.Quarantined++
+	r.mu.Unlock()
+	r.note("game refused", "worker", g.Worker, "file", path+".game", "reason", reason)
+	return g.Term(reason.Error())
+}

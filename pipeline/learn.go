@@ -1,0 +1,226 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"yinshzero/data"
+	"yinshzero/internal/atomicfile"
+	"yinshzero/net/graph"
+	"yinshzero/registry"
+)
+
+// Intervals of the training loop.
+const (
+	saveEvery    = 15 * time.Second // a kill loses training steps of this long, and no games
+	metricsSteps = 20               // steps in a line of metrics
+)
+
+// learn takes training steps until ctx is done, whenever the window allows it, and makes candidates.
+func (r *Run) learn(ctx context.Context) (err error) {
+	defer func() { // whatever has been learnt is kept
+		if r.trainer.Steps() > 0 {
+			err = errors.Join(err, r.trainer.Save(r.dir(checkpointDir)))
+		}
+	}()
+	next, err := r.nextCandidate()
+	if err != nil {
+		return err
+	}
+	saved := time.Now()
+	var mean meanLosses
+	for {
+		r.showTrainer(next, mean)
+		if reason := r.waits(); reason != "" {
+			r.setWaiting(reason)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-r.grown:
+			}
+			continue
+		}
+		r.setWaiting("")
+		losses, err := r.trainer.Step(ctx, r.window)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, graph.ErrNotFinite):
+			if err := r.keepBatch(err); err != nil {
+				return err
+			}
+			return err
+		case err != nil:
+			return err
+		}
+		mean.add(losses)
+		if mean.n == metricsSteps {
+			if err := r.writeMetrics(mean); err != nil {
+				return err
+			}
+			r.showTrainer(next, mean)
+			mean = meanLosses{}
+		}
+		if time.Since(saved) >= saveEvery {
+			if err := r.trainer.Save(r.dir(checkpointDir)); err != nil {
+				return err
+			}
+			saved = time.Now()
+		}
+		if r.trainer.Steps() >= next && !r.onTrial() {
+			if err := r.makeCandidate(); err != nil {
+				return err
+			}
+			next = r.trainer.Steps() + r.params.CandidateSteps
+		}
+	}
+}
+
+// nextCandidate is the step at which the next candidate is due: so many after the last.
+func (r *Run) nextCandidate() (int64, error) {
+	last := int64(0)
+	for _, e := range r.registry.All() {
+		last = max(last, e.Meta.Step)
+	}
+	return last + r.params.CandidateSteps, nil
+}
+
+// waits says why no step can be taken now, or nothing if one can.
+func (r *Run) waits() string {
+	if size := r.window.Size(); size < r.params.Window.Min {
+		return fmt.Sprintf("%s of %s positions", thousands(size), thousands(r.params.Window.Min))
+	}
+	batch := int64(r.params.Train.Graph.Batch)
+	drawn, allowed := (r.trainer.Steps()+1)*batch, r.params.Passes*float64(r.window.Total())
+	if float64(drawn) > allowed {
+		return fmt.Sprintf("new games: %.1f passes over %s positions are done", r.params.Passes, thousands(r.window.Total()))
+	}
+	return ""
+}
+
+// thousands writes n with commas.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// makeCandidate hands the weights to judge. The checkpoint comes first, so that a candidate is never ahead of it.
+func (r *Run) makeCandidate() error {
+	if err := r.trainer.Save(r.dir(checkpointDir)); err != nil {
+		return err
+	}
+	best, _ := r.registry.Best()
+	id, err := r.addModel(r.trainer.Candidate(), best.ID)
+	if err != nil {
+		return err
+	}
+	r.note("candidate", "model", id.Short(), "step", r.trainer.Steps())
+	nudge(r.candidates)
+	return nil
+}
+
+// onTrial reports whether a candidate still waits for its verdict.
+func (r *Run) onTrial() bool {
+	_, ok := r.candidate()
+	return ok
+}
+
+// candidate is the newest model without a verdict.
+func (r *Run) candidate() (registry.Entry, bool) {
+	all := r.registry.All()
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Standing == registry.Candidate {
+			return all[i], true
+		}
+	}
+	return registry.Entry{}, false
+}
+
+// keepBatch writes the batch that broke a step to quarantine, as text.
+func (r *Run) keepBatch(reason error) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %v\n", reason)
+	for _, s := range r.trainer.Batch() {
+		fmt.Fprintf(&b, "%v kind %v value %v outcome %v rings %d policy %v\n", &s.Pos, s.Kind, s.Value, s.Outcome, s.Rings, s.Policy)
+	}
+	path := filepath.Join(r.dir(quarantineDir), fmt.Sprintf("batch-%d.txt", r.trainer.Steps()))
+	r.note("training step refused", "file", path, "reason", reason)
+	return atomicfile.WriteBytes(path, []byte(b.String()))
+}
+
+// meanLosses is the mean of the losses of some steps.
+type meanLosses struct {
+	sum graph.Losses
+	n   int
+}
+
+func (m *meanLosses) add(l graph.Losses) {
+	m.n++
+	m.sum.Total += l.Total
+	m.sum.Policy += l.Policy
+	m.sum.Value += l.Value
+	m.sum.Rings += l.Rings
+}
+
+func (m meanLosses) mean() graph.Losses {
+	n := float64(m.n)
+	return graph.Losses{Total: m.sum.Total / n, Policy: m.sum.Policy / n, Value: m.sum.Value / n, Rings: m.sum.Rings / n}
+}
+
+// A metricsLine is what metrics/train.jsonl holds of some steps.
+type metricsLine struct {
+	Time         time.Time `json:"time"`
+	Step         int64     `json:"step"`
+	Games        int64     `json:"games"`
+	Positions    int64     `json:"positions"`
+	Window       int64     `json:"window"`
+	LearningRate float64   `json:"learning_rate"`
+	Loss         float64   `json:"loss"`
+	Policy       float64   `json:"policy_loss"`
+	Value        float64   `json:"value_loss"`
+	Rings        float64   `json:"rings_loss"`
+	Evaluations  int64     `json:"evaluations"`
+}
+
+func (r *Run) writeMetrics(m meanLosses) error {
+	l := m.mean()
+	b, err := json.Marshal(metricsLine{
+		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: int64(r.window.Games()), Positions: r.window.Total(),
+		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
+		Rings: l.Rings, Evaluations: r.counts.Evaluations.Load(),
+	})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(r.dir(metricsDir), "train.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// openRecords opens the window and learns which games are there already.
+func (r *Run) openRecords() (err error) {
+	if r.window, err = data.OpenWindow(r.dir(recordsDir), r.params.Window); err != nil {
+		return err
+	}
+	for _, fault := range r.window.Faults() {
+		r.params.Log.Warn("shard is damaged: its other games are used", "error", fault)
+	}
+	return nil
+}

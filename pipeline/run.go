@@ -1,0 +1,269 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sync/errgroup"
+
+	"yinshzero/data"
+	"yinshzero/fleet"
+	"yinshzero/internal/seed"
+	"yinshzero/net"
+	"yinshzero/registry"
+	"yinshzero/train"
+)
+
+// The folders of a run directory.
+const (
+	modelsDir     = "models"
+	recordsDir    = "records"
+	matchesDir    = "matches"
+	checkpointDir = "checkpoint"
+	quarantineDir = "quarantine"
+	metricsDir    = "metrics"
+	hubDir        = "hub"
+	lockName      = "lock"
+)
+
+// A Run is a training run that this process holds.
+type Run struct {
+	params   Params
+	lock     *flock.Flock
+	hub      *fleet.Hub
+	registry *registry.Registry
+	window   *data.Window
+	trainer  *train.Trainer
+
+	grown      chan struct{} // holds a token when games have come in since learn last looked
+	candidates chan struct{} // holds a token when a candidate may have come since judge last looked
+
+	counts Counts
+
+	mu     sync.Mutex // guards what follows
+	status Status
+	begun  time.Time
+	plan   Plan
+}
+
+// Open takes up the run in p.Dir, or begins it. Nothing runs until Run is called. A directory that another process holds
+// is an error.
+func Open(ctx context.Context, p Params) (*Run, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	r := &Run{
+		params: p, grown: make(chan struct{}, 1), candidates: make(chan struct{}, 1),
+		status: Status{Dir: p.Dir, Name: filepath.Base(p.Dir)},
+	}
+	if err := r.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open run %s: %w", p.Dir, err), r.Close())
+	}
+	return r, nil
+}
+
+func (r *Run) dir(name string) string { return filepath.Join(r.params.Dir, name) }
+
+func (r *Run) open(ctx context.Context) error {
+	for _, d := range []string{modelsDir, recordsDir, matchesDir, checkpointDir, quarantineDir, metricsDir, hubDir} {
+		if err := os.MkdirAll(r.dir(d), 0o755); err != nil {
+			return err
+		}
+	}
+	r.lock = flock.New(r.dir(lockName))
+	switch ok, err := r.lock.TryLock(); {
+	case err != nil:
+		return err
+	case !ok:
+		return errors.New("another process holds this run: stop it first, or choose another directory")
+	}
+	if err := r.openModels(); err != nil {
+		return err
+	}
+	if err := r.openRecords(); err != nil {
+		return err
+	}
+	if err := r.openTrainer(); err != nil {
+		return err
+	}
+	return r.openHub(ctx)
+}
+
+// openModels opens the registry. A new run begins with random weights as its best model.
+func (r *Run) openModels() (err error) {
+	if r.registry, err = registry.Open(r.dir(modelsDir)); err != nil {
+		return err
+	}
+	if best, ok := r.registry.Best(); ok {
+		if best.Meta.Arch != r.params.Arch.String() {
+			return fmt.Errorf("the run's models have the arch %s and the config says %v: keep the arch of a run, or begin a new one",
+				best.Meta.Arch, r.params.Arch)
+		}
+		return nil
+	}
+	w := net.Init(r.params.Arch, seed.New(r.params.Seed).Child("weights", 0).Rand())
+	id, err := r.addModel(w, registry.ID{})
+	if err != nil {
+		return err
+	}
+	return r.registry.Promote(id, registry.Verdict{At: time.Now(), Reason: "random weights: the start of the run"})
+}
+
+// addModel makes w a candidate.
+func (r *Run) addModel(w *net.Weights, parent registry.ID) (registry.ID, error) {
+	b, err := w.Bytes()
+	if err != nil {
+		return registry.ID{}, err
+	}
+	meta := registry.Meta{Parent: parent, Arch: w.Arch().String(), Created: time.Now()}
+	if r.trainer != nil {
+		meta.Step = r.trainer.Steps()
+	}
+	return r.registry.Add(b, meta)
+}
+
+// openTrainer goes on from the newest checkpoint or, without one, begins from the best model.
+func (r *Run) openTrainer() error {
+	s := seed.New(r.params.Seed).Child("train", 0)
+	t, damage, err := train.Resume(r.dir(checkpointDir), r.params.Arch, r.params.Train, s)
+	if err != nil {
+		return err
+	}
+	for _, d := range damage {
+		r.params.Log.Warn("checkpoint is damaged: going on from the one before", "error", d)
+	}
+	if t == nil {
+		best, _ := r.registry.Best()
+		b, err := r.registry.Bytes(best.ID)
+		if err != nil {
+			return err
+		}
+		w, err := net.Read(b)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", best.ID.Short(), err)
+		}
+		if t, err = train.New(w, r.params.Train, s); err != nil {
+			return err
+		}
+	}
+	r.trainer = t
+	return nil
+}
+
+// openHub opens the transport and tells it what the files say: models, plan, best.
+func (r *Run) openHub(ctx context.Context) (err error) {
+	if r.hub, err = fleet.OpenHub(ctx, r.params.Hub); err != nil {
+		return err
+	}
+	if err := r.announce(ctx, r.params.planAt(r.window.Total())); err != nil {
+		return err
+	}
+	best, _ := r.registry.Best()
+	return r.publishBest(ctx, best.ID)
+}
+
+// announce tells workers how to play from their next game on.
+func (r *Run) announce(ctx context.Context, p Plan) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := r.hub.SetManifest(ctx, fleet.Manifest{MinWorker: fleet.Version, Variant: r.params.Variant, Search: b}); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.plan, r.status.Simulations = p, p.SelfPlay.Simulations
+	r.mu.Unlock()
+	return nil
+}
+
+// publish gives a model's bytes to the workers.
+func (r *Run) publish(ctx context.Context, id registry.ID) error {
+	b, err := r.registry.Bytes(id)
+	if err != nil {
+		return err
+	}
+	_, err = r.hub.PublishModel(ctx, b)
+	return err
+}
+
+// publishBest makes workers play with a model from their next game on.
+func (r *Run) publishBest(ctx context.Context, id registry.ID) error {
+	if err := r.publish(ctx, id); err != nil {
+		return err
+	}
+	was, err := r.hub.Best(ctx)
+	if err != nil {
+		return err
+	}
+	return r.hub.SetBest(ctx, was, data.ModelID(id))
+}
+
+// Run plays, trains and judges until ctx is done, and then finishes what is in hand: games that have arrived are written
+// and the trainer is saved. It returns nil if ctx ended it, else what went wrong.
+func (r *Run) Run(ctx context.Context) error {
+	r.mu.Lock()
+	r.begun = time.Now()
+	r.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.ingest(ctx) })
+	g.Go(func() error { return r.learn(ctx) })
+	g.Go(func() error { return r.judge(ctx) })
+	g.Go(func() error { return r.watch(ctx) })
+	if r.params.Workers > 0 {
+		g.Go(func() error { return r.work(ctx) })
+	}
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("run %s: %w", r.params.Dir, err)
+	}
+	return nil
+}
+
+// work lets this process play, by the same way as any other.
+func (r *Run) work(ctx context.Context) error {
+	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: WorkerName("local"), Models: r.dir(modelsDir)})
+	if err != nil {
+		return err
+	}
+	return errors.Join(Work(ctx, w, r.params.Workers, r.params.Build, &r.counts, r.params.Log), w.Close())
+}
+
+// Close gives the run directory back. It waits for nothing: call it when Run has returned.
+func (r *Run) Close() error {
+	var errs []error
+	if r.hub != nil {
+		errs = append(errs, r.hub.Close())
+	}
+	if r.lock != nil {
+		errs = append(errs, r.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// note writes an event to the log and shows it in the status.
+func (r *Run) note(text string, args ...any) {
+	r.params.Log.Info(text, args...)
+	line := text
+	for i := 0; i+1 < len(args); i += 2 {
+		line += fmt.Sprintf(" %v=%v", args[i], args[i+1])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := append(r.status.Events, Event{time.Now(), line})
+	r.status.Events = append([]Event(nil), events[max(0, len(events)-MaxEvents):]...)
+}
+
+// nudge puts a token into c unless it holds one.
+func nudge(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

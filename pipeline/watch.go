@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+)
+
+// rateSpan is the time over which rates are taken.
+const rateSpan = 30 * time.Second
+
+// A tick is what was counted at a moment.
+type tick struct {
+	at                            time.Time
+	games, positions, evals, step int64
+}
+
+// watch turns counts into rates, once a second.
+func (r *Run) watch(ctx context.Context) error {
+	clock := time.NewTicker(time.Second)
+	defer clock.Stop()
+	var ticks []tick
+	for {
+		now := tick{time.Now(), int64(r.window.Games()), r.window.Total(), r.counts.Evaluations.Load(), r.steps()}
+		ticks = append(ticks, now)
+		for len(ticks) > 2 && now.at.Sub(ticks[1].at) >= rateSpan {
+			ticks = ticks[1:]
+		}
+		r.showRates(ticks[0], now)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-clock.C:
+		}
+	}
+}
+
+func (r *Run) showRates(from, to tick) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &r.status
+	s.Games, s.Positions, s.Evaluations = to.games, to.positions, to.evals
+	s.WindowSize, s.WindowMin = r.window.Size(), r.params.Window.Min
+	seconds := to.at.Sub(from.at).Seconds()
+	if seconds <= 0 {
+		return
+	}
+	s.GamesPerSecond = float64(to.games-from.games) / seconds
+	s.PositionsPerSecond = float64(to.positions-from.positions) / seconds
+	s.EvaluationsPerSecond = float64(to.evals-from.evals) / seconds
+	s.StepsPerSecond = float64(to.step-from.step) / seconds
+}
+
+func (r *Run) steps() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.Step
+}
+
+func (r *Run) showTrainer(next int64, m meanLosses) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Step, r.status.NextCandidate, r.status.LearningRate = r.trainer.Steps(), next, r.trainer.LearningRate()
+	if m.n == metricsSteps {
+		r.status.Losses = m.mean()
+	}
+}
+
+func (r *Run) setWaiting(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Waiting = reason
+}
+
+func (r *Run) showGate(g *GateStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Gate = g
+}
+
+// Status is how the run stands. Any goroutine may ask.
+func (r *Run) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.status
+	if !r.begun.IsZero() {
+		s.Elapsed = time.Since(r.begun)
+	}
+	return s
+}

@@ -1,0 +1,244 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"yinshzero/arena"
+	"yinshzero/data"
+	"yinshzero/fleet"
+	"yinshzero/infer"
+	"yinshzero/internal/seed"
+	"yinshzero/mcts"
+	"yinshzero/net"
+	"yinshzero/registry"
+	"yinshzero/rules"
+	"yinshzero/selfplay"
+)
+
+// Counts is what a process's workers have done. Any goroutine may read it.
+type Counts struct {
+	Games       atomic.Int64 // of self-play, finished and delivered
+	Pairs       atomic.Int64
+	Evaluations atomic.Int64 // by networks
+}
+
+// Work plays for a run until ctx is done: pairs that wait to be played come first, else self-play with the best model. So
+// many games are played at once, each in a goroutine with its own network and search. It returns nil if ctx ended it.
+func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *Counts, log *slog.Logger) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range parallel {
+		s := &seat{worker: w, build: build, counts: c, log: log, games: seed.New(0).Child(w.Name(), uint64(i))}
+		g.Go(func() error { return s.run(ctx) })
+	}
+	if err := g.Wait(); err != nil && ctx.Err() == nil {
+		return err
+	} else if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// WorkerName is a name for a worker that no other has had: its games' seeds derive from it.
+func WorkerName(host string) string {
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%s-%x", host, b)
+}
+
+// A seat plays one game at a time.
+type seat struct {
+	worker *fleet.Worker
+	build  string
+	counts *Counts
+	log    *slog.Logger
+	games  seed.Seed // the worker's own: its name is new every time
+	n      uint64    // games begun
+
+	plan    Plan
+	model   data.ModelID
+	player  *selfplay.Player // of plan and model
+	eval    *infer.Evaluator
+	counted int64 // evaluations of eval that are counted
+}
+
+func (s *seat) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		lease, ok, err := s.worker.NextJob(ctx)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := s.pair(ctx, lease); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.game(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// game plays one game of self-play and delivers it.
+func (s *seat) game(ctx context.Context) error {
+	m, id := s.worker.Manifest(), s.worker.Best()
+	if err := s.prepare(ctx, m, id); err != nil {
+		return err
+	}
+	s.n++
+	rec, err := s.player.Game(ctx, m.Variant, s.games.Child("game", s.n).Uint64())
+	if err != nil {
+		return err
+	}
+	s.count(s.eval, &s.counted)
+	rec.White, rec.Black, rec.Build, rec.Worker = id, id, s.build, s.worker.Name()
+	if err := s.worker.Put(ctx, rec); err != nil {
+		return err
+	}
+	s.counts.Games.Add(1)
+	return nil
+}
+
+// count adds to the total what an evaluator, if any, has done since it was last counted.
+func (s *seat) count(e *infer.Evaluator, counted *int64) {
+	if e == nil {
+		return
+	}
+	asked, hits := e.Counts()
+	n := asked - hits
+	s.counts.Evaluations.Add(n - *counted)
+	*counted = n
+}
+
+// prepare makes the player that the plan and the best model ask for, unless it is there.
+func (s *seat) prepare(ctx context.Context, m fleet.Manifest, id data.ModelID) error {
+	plan, err := planOf(m)
+	if err != nil {
+		return err
+	}
+	if s.player != nil && id == s.model && plan == s.plan {
+		return nil
+	}
+	var judge mcts.Evaluator = mcts.Uniform{} // while there is no model
+	var eval *infer.Evaluator
+	if id != (data.ModelID{}) {
+		if eval, err = s.evaluator(ctx, id, plan.Infer); err != nil {
+			return err
+		}
+		judge = eval
+	}
+	player, err := selfplay.New(mcts.New(judge, plan.Search), plan.SelfPlay)
+	if err != nil {
+		return err
+	}
+	s.plan, s.model, s.player, s.eval, s.counted = plan, id, player, eval, 0
+	return nil
+}
+
+// evaluator makes a network of a model.
+func (s *seat) evaluator(ctx context.Context, id data.ModelID, p infer.Params) (*infer.Evaluator, error) {
+	b, err := s.worker.Model(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*infer.Evaluator, error) {
+		return nil, fmt.Errorf("model %s: %w", registry.ID(id).Short(), err)
+	}
+	w, err := net.Read(b)
+	if err != nil {
+		return fail(err)
+	}
+	program, err := w.Compile()
+	if err != nil {
+		return fail(err)
+	}
+	return infer.New(program, p), nil
+}
+
+// pair plays a job's pair and delivers it. A pair that ctx interrupts is given back.
+func (s *seat) pair(ctx context.Context, lease *fleet.Lease) (err error) {
+	job := lease.Job
+	plan, err := planOf(s.worker.Manifest())
+	if err != nil {
+		return err
+	}
+	var evals []*infer.Evaluator
+	seat := func(name string) (arena.Player, error) {
+		if id, err := data.ParseModelID(name); err == nil {
+			p := plan.Infer
+			p.Symmetry = false
+			eval, err := s.evaluator(ctx, id, p)
+			if err != nil {
+				return nil, err
+			}
+			evals = append(evals, eval)
+			return arena.NewSearch(mcts.New(eval, plan.Match), job.Simulations)
+		}
+		spec, err := arena.ParseSpec(name)
+		if err != nil {
+			return nil, err
+		}
+		maker, err := spec.Maker(func(arena.Spec) (arena.Maker, error) {
+			return nil, fmt.Errorf("player %s: want a model's id, random, greedy or uct:SIMULATIONS", name)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return maker()
+	}
+	a, err := seat(job.A)
+	if err != nil {
+		return errors.Join(err, lease.Release())
+	}
+	b, err := seat(job.B)
+	if err != nil {
+		return errors.Join(err, lease.Release())
+	}
+	opening, games := arena.NewPair(job.Variant, job.Seed, job.Pair)
+	res, err := arena.PlayPair(ctx, a, b, job.Variant, games, opening)
+	for _, e := range evals {
+		s.count(e, new(int64))
+	}
+	if err != nil {
+		return errors.Join(err, lease.Release())
+	}
+	out := fleet.JobResult{Job: job, Points: res.Points()}
+	for i, g := range res.Games {
+		rec := s.record(job, g, i)
+		b, err := rec.AppendBinary(nil)
+		if err != nil {
+			return errors.Join(err, lease.Release())
+		}
+		out.Games = append(out.Games, b)
+	}
+	if err := lease.Done(ctx, out); err != nil {
+		return err
+	}
+	s.counts.Pairs.Add(1)
+	return nil
+}
+
+// record is a game of a pair in the form in which games travel. A has White in the first.
+func (s *seat) record(job fleet.Job, g arena.Game, i int) *data.Record {
+	r := &data.Record{Variant: job.Variant, Seed: job.Seed, Build: s.build, Worker: s.worker.Name(), Result: g.Result}
+	r.White, _ = data.ParseModelID(job.A) // a player that is no model has no ID
+	r.Black, _ = data.ParseModelID(job.B)
+	if i == 1 {
+		r.White, r.Black = r.Black, r.White
+	}
+	pos := rules.New(job.Variant)
+	for _, m := range g.Moves {
+		r.Plies = append(r.Plies, data.Ply{Move: m, Kind: data.Opening})
+		pos.Play(m)
+	}
+	r.Final = pos.Hash()
+	return r
+}

@@ -1,0 +1,132 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"yinshzero/internal/atomicfile"
+	"yinshzero/internal/seed"
+	"yinshzero/net"
+)
+
+// A checkpoint is one safetensors file. Its tensors are those of the weights, of their running average and of the
+// optimiser, by these prefixes; its metadata holds the arch and the step.
+const (
+	weightsPrefix = "weights/"
+	averagePrefix = "average/"
+	solverPrefix  = "solver/"
+
+	archKey = "yinshzero.arch"
+	stepKey = "yinshzero.step"
+
+	checkpointPrefix    = "step-"
+	checkpointExtension = ".safetensors"
+	keptCheckpoints     = 2
+)
+
+// Save writes the Trainer to a new checkpoint in dir, whole or not at all, and deletes all but the newest two.
+func (t *Trainer) Save(dir string) error {
+	var all []net.Tensor
+	add := func(prefix string, tensors []net.Tensor) {
+		for _, x := range tensors {
+			x.Name = prefix + x.Name
+			all = append(all, x)
+		}
+	}
+	add(weightsPrefix, t.weights.Tensors())
+	add(averagePrefix, t.average.Tensors())
+	add(solverPrefix, t.solver.State())
+	meta := map[string]string{archKey: t.weights.Arch().String(), stepKey: strconv.FormatInt(t.step, 10)}
+	path := filepath.Join(dir, fmt.Sprintf("%s%012d%s", checkpointPrefix, t.step, checkpointExtension))
+	if err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return net.WriteTensors(w, all, meta) }); err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	files, err := checkpoints(dir)
+	if err != nil {
+		return fmt.Errorf("save checkpoint: %w", err)
+	}
+	for _, old := range files[min(keptCheckpoints, len(files)):] {
+		if err := os.Remove(old); err != nil {
+			return fmt.Errorf("delete old checkpoint: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkpoints lists the checkpoints in dir, newest first.
+func checkpoints(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, checkpointPrefix+"*"+checkpointExtension))
+	slices.Sort(files)
+	slices.Reverse(files)
+	return files, err
+}
+
+// Resume is a Trainer that goes on from the newest checkpoint in dir that is whole. The damage of newer ones is returned
+// beside it, for the caller to tell. With no checkpoint at all the Trainer is nil. It is an error if there are
+// checkpoints and none can be used.
+func Resume(dir string, a net.Arch, p Params, s seed.Seed) (t *Trainer, damage []error, err error) {
+	files, err := checkpoints(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("resume: %w", err)
+	}
+	for _, path := range files {
+		t, err := load(path, a, p, s)
+		if err == nil {
+			return t, damage, nil
+		}
+		damage = append(damage, fmt.Errorf("checkpoint %s: %w", path, err))
+	}
+	if len(damage) > 0 {
+		return nil, nil, fmt.Errorf("resume: %w; move them away to start training from the best model", errors.Join(damage...))
+	}
+	return nil, nil, nil
+}
+
+func load(path string, a net.Arch, p Params, s seed.Seed) (*Trainer, error) {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tensors, meta, err := net.ReadTensors(file)
+	if err != nil {
+		return nil, err
+	}
+	if meta[archKey] != a.String() {
+		return nil, fmt.Errorf("it holds the arch %q and the run has %v: keep the arch of a run, or begin a new one", meta[archKey], a)
+	}
+	step, err := strconv.ParseInt(meta[stepKey], 10, 64)
+	if err != nil || step < 0 {
+		return nil, fmt.Errorf("its step is %q: want a number", meta[stepKey])
+	}
+	part := func(prefix string) (some []net.Tensor) {
+		for _, x := range tensors {
+			if name, ok := strings.CutPrefix(x.Name, prefix); ok {
+				x.Name = name
+				some = append(some, x)
+			}
+		}
+		return some
+	}
+	weights, err := net.NewWeights(a, part(weightsPrefix))
+	if err != nil {
+		return nil, err
+	}
+	t, err := New(weights, p, s)
+	if err != nil {
+		return nil, err
+	}
+	if t.average, err = net.NewWeights(a, part(averagePrefix)); err != nil {
+		return nil, err
+	}
+	if err := t.solver.Restore(part(solverPrefix)); err != nil {
+		return nil, err
+	}
+	t.step = step
+	return t, nil
+}

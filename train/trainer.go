@@ -1,0 +1,97 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"yinshzero/data"
+	"yinshzero/internal/seed"
+	"yinshzero/net"
+	"yinshzero/net/graph"
+)
+
+// A Trainer moves one set of weights. It belongs to one goroutine.
+type Trainer struct {
+	params  Params
+	seed    seed.Seed
+	weights *net.Weights // under training
+	average *net.Weights // the running average, which candidates are made of
+	graph   *graph.Graph
+	solver  *graph.Solver
+	step    int64
+
+	batch   []data.Sample
+	example graph.Example
+}
+
+// New is a Trainer that starts from w, which from then on belongs to it. It returns an error if p is out of range.
+func New(w *net.Weights, p Params, s seed.Seed) (*Trainer, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	g, err := graph.New(w, p.Graph)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	solver, err := graph.NewSolver(w, p.Solver)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return &Trainer{
+		params: p, seed: s, weights: w, average: w.Clone(), graph: g, solver: solver, batch: make([]data.Sample, p.Graph.Batch),
+	}, nil
+}
+
+// Steps is the number of steps taken, those before the checkpoint included.
+func (t *Trainer) Steps() int64 { return t.step }
+
+// LearningRate is the rate of the next step.
+func (t *Trainer) LearningRate() float64 { return t.params.Rate(t.step) }
+
+// Candidate is a copy of the running average of the weights: what a match should judge.
+func (t *Trainer) Candidate() *net.Weights { return t.average.Clone() }
+
+// Step draws the batch of the next step from w and moves the weights. If a loss or a gradient is not finite it returns
+// an error that wraps graph.ErrNotFinite and nothing has changed; Batch is then what went wrong.
+func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error) {
+	fail := func(err error) (graph.Losses, error) {
+		return graph.Losses{}, fmt.Errorf("training step %d: %w", t.step, err)
+	}
+	if err := w.Draw(t.seed.Child("batch", uint64(t.step)).Rand(), t.batch); err != nil {
+		return fail(err)
+	}
+	for i := range t.batch {
+		if err := t.params.fill(&t.example, &t.batch[i]); err != nil {
+			return fail(err)
+		}
+		t.graph.Set(i, &t.example)
+	}
+	losses, err := t.graph.Gradients(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	t.solver.LR = t.LearningRate()
+	if _, err := t.graph.Step(t.solver); err != nil {
+		return fail(err)
+	}
+	t.step++
+	t.follow()
+	return losses, nil
+}
+
+// Batch is the batch of the last Step. It is valid until the next.
+func (t *Trainer) Batch() []data.Sample { return t.batch }
+
+// follow moves the average towards the weights. Early on its memory is short, so that the random start is forgotten.
+func (t *Trainer) follow() {
+	memory := float32(min(t.params.Average, float64(t.step)/float64(t.step+10)))
+	if t.params.Average == 0 {
+		memory = 0
+	}
+	now := t.weights.Tensors()
+	for i, a := range t.average.Tensors() {
+		for j, x := range now[i].Data {
+			a.Data[j] = memory*a.Data[j] + (1-memory)*x
+		}
+	}
+}
