@@ -25,9 +25,6 @@ func (c *Config) check(fault func(key, format string, args ...any)) {
 	if c.Window.MaxPositions < c.Window.MinPositions {
 		fault("window.max_positions", "is %d: want at least window.min_positions, %d", c.Window.MaxPositions, c.Window.MinPositions)
 	}
-	if c.Training.Batch%c.Training.Replicas != 0 {
-		fault("training.replicas", "is %d: want a divisor of training.batch, %d", c.Training.Replicas, c.Training.Batch)
-	}
 	if c.Training.LearningFloor > c.Training.LearningRate {
 		fault("training.learning_floor", "is %v: want at most training.learning_rate, %v", c.Training.LearningFloor, c.Training.LearningRate)
 	}

@@ -41,12 +41,12 @@ type Search struct {
 
 // SelfPlay says how games are made.
 type SelfPlay struct {
-	Workers          int     `yaml:"workers" range:"0..4096"`           // games at once in this process; 0 = one a core
-	TemperaturePlies int     `yaml:"temperature_plies" range:"0..1000"` // plies drawn from the improved policy
-	Temperature      float64 `yaml:"temperature" range:"0..10"`         // of these draws; 0 = the best Move
-	RandomOpenings   float64 `yaml:"random_openings" range:"0..1"`      // share of games that start from random placements
-	ShardGames       int     `yaml:"shard_games" range:"1..100000"`     // games in a shard file
-	ShardSeconds     int     `yaml:"shard_seconds" range:"1..3600"`     // an unfilled shard is written after so long
+	Workers          int           `yaml:"workers" range:"0..4096"`           // games at once in this process; 0 = one a core
+	TemperaturePlies int           `yaml:"temperature_plies" range:"0..1000"` // plies drawn from the improved policy
+	Temperature      float64       `yaml:"temperature" range:"0..10"`         // of these draws; 0 = the best Move
+	RandomOpenings   float64       `yaml:"random_openings" range:"0..1"`      // share of games that start from random placements
+	ShardGames       int           `yaml:"shard_games" range:"1..100000"`     // games in a shard file
+	ShardAge         time.Duration `yaml:"shard_age" range:"1s..1h"`          // an unfilled shard is written after so long
 }
 
 // Window says which Samples are trained on: the newest of all positions, in a number that grows by a power law.
@@ -121,7 +121,7 @@ func Default() Config {
 			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 2_000_000, FastSimulations: 8, FullShare: 0.25,
 			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true,
 		},
-		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardSeconds: 30},
+		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardAge: 30 * time.Second},
 		Window: Window{
 			MinPositions: 20_000, MaxPositions: 2_000_000, Exponent: 0.65, Expand: 0.4,
 			Scale: 20_000, PerGame: 2, FastWeight: 0.5, HoldOut: 0.02,

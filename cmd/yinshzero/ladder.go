@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/arena"
+	"yinshzero/pipeline"
+)
+
+func newLadder() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "ladder",
+		Short:   "Rate a run's models and the fixed players by all matches it has played",
+		Example: "  yinshzero ladder --dir runs/standard",
+		Args:    cobra.NoArgs,
+	}
+	dir := c.Flags().String("dir", "runs/standard", "the run's directory")
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := isRun(*dir); err != nil {
+			return err
+		}
+		ratings, err := pipeline.Ladder(*dir)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c, struct {
+				Ratings []arena.Rating `json:"ratings"`
+			}{ratings})
+		}
+		w := c.OutOrStdout()
+		fmt.Fprintf(w, "%8s %17s %6s %8s  %s\n", "Elo", "95 %", "games", "points", "player")
+		for _, r := range ratings {
+			interval := fmt.Sprintf("[%+.0f, %+.0f]", r.EloLow, r.EloHigh)
+			if _, err := fmt.Fprintf(w, "%+8.0f %17s %6d %8.1f  %s\n", r.Elo, interval, r.Games, r.Points, r.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+	exitFaults = 3
+)
+
+func main() { os.Exit(run()) }
+
+// run executes the command line and returns the exit code. The first interrupt ends the context, and the command with
+// it; the second ends the process.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	root := newRoot()
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(os.Stderr, "yinshzero: %v\n", err)
+	var usage *usageError
+	switch {
+	case errors.Is(err, errFaults):
+		return exitFaults
+	case !started || errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitFailed
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/arena"
+)
+
+func newMatch() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "match",
+		Short: "Play two players against each other",
+		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
+
+A PLAYER is random, greedy, uct:SIMS or model:FILE[@SIMS]; with --dir a model may also be a prefix of a SHA-256 in the
+run, or best.`,
+		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
+  yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json`,
+		Args: cobra.NoArgs,
+	}
+	a := c.Flags().String("a", "", "player A")
+	b := c.Flags().String("b", "", "player B")
+	pairs := c.Flags().Int("pairs", 10, "pairs of games, 1 or more")
+	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same openings")
+	dir := c.Flags().String("dir", "", "the run that model names refer to")
+	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once")
+	variant := addVariant(c)
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if *a == "" || *b == "" {
+			return usagef("want two players, --a and --b, such as --a uct:200 --b random")
+		}
+		if *pairs < 1 {
+			return usagef("pairs is %d: want 1 or more", *pairs)
+		}
+		m := arena.Match{Variant: variant.Variant, Seed: *seed, Pairs: *pairs, Parallel: *parallel}
+		var err error
+		if m.A, err = player(*a, *dir); err != nil {
+			return err
+		}
+		if m.B, err = player(*b, *dir); err != nil {
+			return err
+		}
+		var t arena.Tally
+		for pair, err := range m.Play(c.Context()) {
+			if err != nil {
+				return err
+			}
+			t.Add(pair)
+		}
+		return printReport(c, t.Report(*a, *b, variant.Variant), *asJSON)
+	}
+	return c
+}
+
+func printReport(c *cobra.Command, r arena.Report, asJSON bool) error {
+	if asJSON {
+		return printJSON(c, r)
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s against %s, %s: +%d =%d -%d in %d pairs, Elo %+.0f [%+.0f, %+.0f], %.1f plies a game\n",
+		r.A, r.B, r.Variant, r.Wins, r.Draws, r.Losses, r.Pairs, r.Elo, r.EloLow, r.EloHigh, r.MeanPlies)
+	return err
+}

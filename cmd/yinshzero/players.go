@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"yinshzero/arena"
+	"yinshzero/infer"
+	"yinshzero/mcts"
+	"yinshzero/net"
+	"yinshzero/registry"
+)
+
+// matchSimulations is the budget of a model whose player names none.
+const matchSimulations = 64
+
+// player returns the maker of the player that text names. Models are files, or known to the run in dir.
+func player(text, dir string) (arena.Maker, error) {
+	spec, err := arena.ParseSpec(text)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return spec.Maker(func(s arena.Spec) (arena.Maker, error) {
+		if s.Kind != arena.SpecModel {
+			return nil, usagef("player %q: this version plays against no engines in other processes", text)
+		}
+		w, err := weights(s.Model, dir)
+		if err != nil {
+			return nil, fmt.Errorf("player %q: %w", text, err)
+		}
+		program, err := w.Compile()
+		if err != nil {
+			return nil, fmt.Errorf("player %q: %w", text, err)
+		}
+		simulations := s.Simulations
+		if simulations == 0 {
+			simulations = matchSimulations
+		}
+		return func() (arena.Player, error) {
+			p := infer.DefaultParams()
+			p.Symmetry = false
+			return arena.NewSearch(mcts.New(infer.New(program.Clone(), p), matchSearch()), simulations)
+		}, nil
+	})
+}
+
+// weights loads a model: a file, or what the registry of the run in dir finds under the name.
+func weights(name, dir string) (*net.Weights, error) {
+	if dir == "" {
+		return net.Load(name)
+	}
+	if _, err := os.Stat(name); err == nil {
+		return net.Load(name)
+	}
+	if err := isRun(dir); err != nil {
+		return nil, err
+	}
+	models, err := registry.Open(filepath.Join(dir, "models"))
+	if err != nil {
+		return nil, err
+	}
+	entry, err := models.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return net.Load(models.Path(entry.ID))
+}
+
+// isRun returns an error unless dir holds a run.
+func isRun(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, configName)); err != nil {
+		return fmt.Errorf("%s holds no run: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/data"
+)
+
+func newRecords() *cobra.Command {
+	return group("records", "Look into game records and look after them",
+		newRecordsVerify(), newRecordsStat(), newRecordsDump(), newRecordsRepair())
+}
+
+func newRecordsVerify() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "verify PATH …",
+		Short:   "Check every checksum and replay every game of shards, or of folders of shards",
+		Example: "  yinshzero records verify runs/standard/records",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, paths []string) error {
+		s, err := data.Verify(paths, badRecord(c))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			err = printJSON(c, s)
+		} else {
+			_, err = fmt.Fprintf(c.OutOrStdout(), "ok=%d bad=%d\n", s.Games, s.Faults)
+		}
+		if err == nil && s.Faults > 0 {
+			return errFaults
+		}
+		return err
+	}
+	return c
+}
+
+func newRecordsStat() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "stat PATH …",
+		Short:   "Count what shards, or folders of shards, hold",
+		Example: "  yinshzero records stat --json runs/standard/records",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, paths []string) error {
+		s, err := data.Verify(paths, badRecord(c))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c, s)
+		}
+		return s.WriteText(c.OutOrStdout())
+	}
+	return c
+}
+
+func newRecordsDump() *cobra.Command {
+	return &cobra.Command{
+		Use:     "dump PATH …",
+		Short:   "Print games ply by ply, with what the search thought",
+		Example: "  yinshzero records dump runs/standard/records | less",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, paths []string) error {
+			bad := 0
+			report := badRecord(c)
+			err := data.Dump(c.OutOrStdout(), paths, func(err error) { bad++; report(err) })
+			if err == nil && bad > 0 {
+				return errFaults
+			}
+			return err
+		},
+	}
+}
+
+func newRecordsRepair() *cobra.Command {
+	return &cobra.Command{
+		Use:     "repair PATH …",
+		Short:   "Make damaged shards whole again without what cannot be read; the damaged files are kept",
+		Example: "  yinshzero records repair runs/standard/records",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, paths []string) error {
+			losses, err := data.Repair(paths)
+			for _, l := range losses {
+				fmt.Fprintf(c.OutOrStdout(), "%s: %d games left, the damaged file is %s\n", l.Shard, l.Games, l.Kept)
+				for _, fault := range l.Faults {
+					fmt.Fprintf(c.OutOrStdout(), "  lost: %v\n", fault)
+				}
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(c.OutOrStdout(), "repaired=%d\n", len(losses))
+			}
+			return err
+		},
+	}
+}
+
+// badRecord prints the first faults on standard error.
+func badRecord(c *cobra.Command) func(error) {
+	n := 0
+	return func(err error) {
+		if n++; n <= maxFaults {
+			fmt.Fprintln(c.ErrOrStderr(), err)
+		}
+	}
+}

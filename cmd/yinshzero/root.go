@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/rules"
+)
+
+// errFaults says that a check found faults, which have been printed.
+var errFaults = errors.New("faults found")
+
+// A usageError is a wrong flag or argument.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// newRoot is the whole command line.
+func newRoot() *cobra.Command {
+	root := group("yinshzero", "A YINSH player trained by self-play, and the tools around it",
+		newRun(), newMatch(), newLadder(), newRecords(), newRules(), newBench(), newVersion())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	return root
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			c.SetOut(c.ErrOrStderr())
+			_ = c.Help() // it fails as standard error does
+			return usagef("%s: want a command", c.CommandPath())
+		}
+		problem := fmt.Sprintf("%s: no command %q", c.CommandPath(), args[0])
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			problem += ": did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return usagef("%s", problem)
+	}
+	c.SuggestionsMinimumDistance = 2
+	c.AddCommand(commands...)
+	return c
+}
+
+// printJSON prints v as one object.
+func printJSON(c *cobra.Command, v any) error {
+	return json.NewEncoder(c.OutOrStdout()).Encode(v)
+}
+
+// A variantFlag is --variant.
+type variantFlag struct{ rules.Variant }
+
+func (f *variantFlag) Type() string { return "VARIANT" }
+
+func (f *variantFlag) Set(s string) (err error) {
+	f.Variant, err = rules.ParseVariant(s)
+	return err
+}
+
+func addVariant(c *cobra.Command) *variantFlag {
+	f := &variantFlag{rules.Standard()}
+	c.Flags().Var(f, "variant", "standard, blitz, mini or five numbers radius-rings-markers-row-win")
+	return f
+}
+
+func addJSON(c *cobra.Command) *bool {
+	return c.Flags().Bool("json", false, "print one JSON object")
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"yinshzero/cmd/yinshzero/screen"
+	"yinshzero/fleet"
+	"yinshzero/internal/atomicfile"
+	"yinshzero/internal/config"
+	"yinshzero/pipeline"
+)
+
+const (
+	configName = "config.yaml" // the effective configuration, in the run's directory
+	logName    = "log/run.log" // all that the run logs, in the run's directory
+)
+
+// progressEvery is how often a run without a screen says how it stands.
+const progressEvery = 10 * time.Second
+
+// runFlags are the flags of yinshzero run.
+type runFlags struct {
+	config, dir, listen, url string
+	set                      []string
+	length                   time.Duration
+	plain                    bool
+}
+
+func newRun() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Train: self-play, training, gating and promotion",
+		Long: `Train a player in a run directory. The directory is made if need be, and what it holds is gone on with: a run may be
+stopped and taken up again at any time. Without --config a run goes on as its own config.yaml says, and a new one begins
+with the defaults, those of configs/standard.yaml.
+
+Ctrl-C finishes what is in hand and ends; a second one ends at once.`,
+		Example: `  yinshzero run --config configs/standard.yaml --dir runs/standard
+  yinshzero run --config configs/mini.yaml --dir runs/mini --for 30m --set search.simulations=32
+  yinshzero run --dir runs/mini --plain`,
+		Args: cobra.NoArgs,
+	}
+	var f runFlags
+	c.Flags().StringVar(&f.config, "config", "", "the configuration, a YAML file")
+	c.Flags().StringVar(&f.dir, "dir", "runs/standard", "the run's directory")
+	c.Flags().DurationVar(&f.length, "for", 0, "end after so long, such as 90s or 2h; 0 = go on")
+	c.Flags().StringArrayVar(&f.set, "set", nil, "override a value of the configuration, `KEY=VALUE`; may be repeated")
+	c.Flags().StringVar(&f.listen, "listen", "", "open `HOST:PORT` to workers of other machines")
+	c.Flags().StringVar(&f.url, "nats", "", "use the NATS server at `URL` instead of one in this process")
+	c.Flags().BoolVar(&f.plain, "plain", false, "log lines instead of a screen")
+	c.MarkFlagsMutuallyExclusive("listen", "nats")
+	c.RunE = func(c *cobra.Command, _ []string) error { return f.run(c) }
+	return c
+}
+
+func (f *runFlags) run(c *cobra.Command) (err error) {
+	cfg, err := f.load()
+	if err != nil {
+		return err
+	}
+	log, file, err := f.openLog(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	p, err := runParams(cfg, f.dir, f.hub(), log)
+	if err != nil {
+		return &usageError{err}
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	if f.length > 0 {
+		ctx, cancel = context.WithTimeout(ctx, f.length)
+		defer cancel()
+	}
+	r, err := pipeline.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	text := append([]byte("# The effective configuration, written by yinshzero "+build()+".\n"), cfg.YAML()...)
+	if err := atomicfile.WriteBytes(filepath.Join(f.dir, configName), text); err != nil {
+		return err
+	}
+	if f.screen() {
+		return screen.Show(ctx, r.Status, r.Run)
+	}
+	return logged(ctx, r, log)
+}
+
+// load reads the configuration: the file named, or the run's own, or the defaults. A run keeps its Variant.
+func (f *runFlags) load() (config.Config, error) {
+	own := filepath.Join(f.dir, configName)
+	_, err := os.Stat(own)
+	begun := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return config.Config{}, err
+	}
+	path := f.config
+	if path == "" && begun {
+		path = own
+	}
+	cfg, err := config.Load(path, f.set)
+	if err != nil {
+		return cfg, &usageError{err}
+	}
+	if !begun {
+		return cfg, nil
+	}
+	was, err := config.Load(own, nil)
+	if err != nil {
+		return cfg, err
+	}
+	if was.Variant != cfg.Variant {
+		return cfg, usagef("the run in %s plays %s and the configuration says %s: keep a run's variant, or begin a new run with another --dir",
+			f.dir, was.Variant, cfg.Variant)
+	}
+	return cfg, nil
+}
+
+// hub says where the run meets its workers.
+func (f *runFlags) hub() fleet.HubParams {
+	p := fleet.DefaultHubParams()
+	p.Listen, p.URL = f.listen, f.url
+	if f.url == "" {
+		p.Dir = filepath.Join(f.dir, "hub")
+	}
+	return p
+}
+
+// screen reports whether the run is shown on a screen.
+func (f *runFlags) screen() bool { return !f.plain && term.IsTerminal(int(os.Stdout.Fd())) }
+
+// openLog returns a logger to the run's log file and, without a screen, to stderr as well.
+func (f *runFlags) openLog(stderr io.Writer) (*slog.Logger, io.Closer, error) {
+	path := filepath.Join(f.dir, logName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make run directory: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	var w io.Writer = file
+	if !f.screen() {
+		w = io.MultiWriter(stderr, file)
+	}
+	return slog.New(slog.NewTextHandler(w, nil)), file, nil
+}
+
+// logged runs r and logs how it stands from time to time.
+func logged(ctx context.Context, r *pipeline.Run, log *slog.Logger) error {
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	clock := time.NewTicker(progressEvery)
+	defer clock.Stop()
+	for {
+		select {
+		case err := <-done:
+			logProgress(log, "ended", r.Status())
+			return err
+		case <-clock.C:
+			logProgress(log, "progress", r.Status())
+		}
+	}
+}
+
+func logProgress(log *slog.Logger, message string, s pipeline.Status) {
+	log.Info(message, "games", s.Games, "positions", s.Positions, "window", s.WindowSize,
+		"games_per_hour", int(s.GamesPerSecond*3600), "evaluations_per_second", int(s.EvaluationsPerSecond),
+		"step", s.Step, "waiting", s.Waiting, "policy_loss", round(s.Losses.Policy), "value_loss", round(s.Losses.Value),
+		"best", s.Best.ID[:min(12, len(s.Best.ID))], "elo", int(s.Best.Elo), "promotions", s.Promotions, "rejections", s.Rejections)
+}
+
+// round keeps a loss to the digits that people read.
+func round(x float64) float64 { return float64(int(x*1000)) / 1000 }
