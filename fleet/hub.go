@@ -82,6 +82,9 @@ type Hub struct {
 	pulse *pulse
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[jetstream.MessagesContext]struct{} // what takes messages in
 }
 
 // OpenHub starts the embedded server or connects to the one at p.URL, and makes what is missing of the run's streams and
@@ -93,8 +96,8 @@ func OpenHub(ctx context.Context, p HubParams) (*Hub, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Hub{p: p, n: names{p.Run}, pulse: newPulse()}
-	if err := h.open(ctx); err != nil {
+	h := &Hub{p: p, n: names{p.Run}, pulse: newPulse(), open: map[jetstream.MessagesContext]struct{}{}}
+	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open hub: %w", err), h.Close())
 	}
 	beat, stop := context.WithCancel(context.Background())
@@ -103,7 +106,7 @@ func OpenHub(ctx context.Context, p HubParams) (*Hub, error) {
 	return h, nil
 }
 
-func (h *Hub) open(ctx context.Context) error {
+func (h *Hub) start(ctx context.Context) error {
 	var err error
 	if h.p.URL == "" {
 		if h.srv, err = startServer(h.p); err != nil {
@@ -212,6 +215,12 @@ func (h *Hub) Close() error {
 		h.stop()
 		h.wg.Wait()
 	}
+	h.mu.Lock()
+	for iter := range h.open {
+		iter.Stop()
+	}
+	clear(h.open)
+	h.mu.Unlock()
 	var err error
 	if h.nc != nil && !h.nc.IsClosed() {
 		h.pulse.release()

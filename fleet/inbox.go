@@ -16,8 +16,8 @@ const prefetch = 64
 
 // An inbox takes the messages of one stream in, one at a time.
 type inbox struct {
-	iter  jetstream.MessagesContext
-	pulse *pulse
+	hub  *Hub
+	iter jetstream.MessagesContext
 }
 
 func (h *Hub) inbox(ctx context.Context, stream string) (inbox, error) {
@@ -29,7 +29,10 @@ func (h *Hub) inbox(ctx context.Context, stream string) (inbox, error) {
 	if err != nil {
 		return inbox{}, fmt.Errorf("take in %s: %w", stream, err)
 	}
-	return inbox{iter, h.pulse}, nil
+	h.mu.Lock()
+	h.open[iter] = struct{}{}
+	h.mu.Unlock()
+	return inbox{h, iter}, nil
 }
 
 func (in *inbox) next(ctx context.Context) (Delivery, error) {
@@ -40,11 +43,14 @@ func (in *inbox) next(ctx context.Context) (Delivery, error) {
 		}
 		return Delivery{}, err
 	}
-	return newDelivery(msg, in.pulse), nil
+	return newDelivery(msg, in.hub.pulse), nil
 }
 
 // close gives back what was fetched and not taken.
 func (in *inbox) close() {
+	in.hub.mu.Lock()
+	delete(in.hub.open, in.iter)
+	in.hub.mu.Unlock()
 	in.iter.Drain()
 	for {
 		msg, err := in.iter.Next()
@@ -60,7 +66,7 @@ func (in *inbox) close() {
 // Games takes games in. One goroutine at a time may use it.
 type Games struct{ inbox }
 
-// Games starts taking games in. Close ends it.
+// Games starts taking games in. Close ends it, or the hub's Close.
 func (h *Hub) Games(ctx context.Context) (*Games, error) {
 	in, err := h.inbox(ctx, h.n.games())
 	if err != nil {
@@ -93,7 +99,7 @@ func (g *Games) Close() { g.close() }
 // Results takes results of jobs in. One goroutine at a time may use it.
 type Results struct{ inbox }
 
-// Results starts taking results in. Close ends it.
+// Results starts taking results in. Close ends it, or the hub's Close.
 func (h *Hub) Results(ctx context.Context) (*Results, error) {
 	in, err := h.inbox(ctx, h.n.results())
 	if err != nil {
