@@ -26,8 +26,8 @@
 //
 // One Gorgonia operation is one layer: a 3x3 convolution with scale, bias, optional residual and ReLU, over the
 // Winograd kernels of net/kernel; its backward pass is an operation for the input's gradient and one for the
-// weights', which keeps those of scale and bias for two more to hand out. Pooling and the policy head are operations
-// too. The dense layers and the losses are Gorgonia's own.
+// weights', which keeps those of scale and bias for two more to hand out. Pooling, the policy
+// head and the cross-entropy are operations too. The dense layers and the sums are Gorgonia's own.
 //
 // Activations are never negative, and where one is zero the ReLU below stops the gradient. So whoever uses an
 // activation hands down a gradient that is already zero where the activation is: the convolution does so in its

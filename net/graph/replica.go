@@ -25,6 +25,7 @@ type replica struct {
 	inputs  [numInputs]*G.Node
 	params  []param
 	losses  [numLosses]G.Value
+	ran     bool // since the last take: the parameters hold gradients
 }
 
 // shared is what all replicas read: the shape, the kernels and the packed weights.
@@ -177,7 +178,13 @@ func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 
 	var total *G.Node
 	for i, l := range []struct{ logits, target *G.Node }{{logits, r.inputs[inPolicy]}, {wdl, r.inputs[inWDL]}, {rings, r.inputs[inRings]}} {
-		sum := b.crossEntropy(l.logits, l.target)
+		sum := b.do(func() (*G.Node, error) {
+			rows, err := r.crossEntropy([numLosses]string{"policy", "wdl", "rings"}[i], l.logits, l.target)
+			if err != nil {
+				return nil, err
+			}
+			return G.Sum(rows)
+		})
 		if b.err != nil {
 			break
 		}
@@ -229,14 +236,6 @@ func (b *builder) times(x *G.Node, f float64) *G.Node {
 	return b.do(func() (*G.Node, error) { return G.Mul(x, G.NewConstant(float32(f))) })
 }
 
-// crossEntropy is the sum over the rows of -Σ target·log softmax(logits).
-func (b *builder) crossEntropy(logits, target *G.Node) *G.Node {
-	logp := b.do(func() (*G.Node, error) { return G.LogSoftMax(logits, 1) })
-	product := b.do(func() (*G.Node, error) { return G.HadamardProd(logp, target) })
-	sum := b.do(func() (*G.Node, error) { return G.Sum(product) })
-	return b.do(func() (*G.Node, error) { return G.Neg(sum) })
-}
-
 // run adds the gradients of one micro-batch to those the parameters hold and its losses to sums.
 func (r *replica) run(m *rows, sums *[numLosses]float64) error {
 	r.rows = m
@@ -246,6 +245,7 @@ func (r *replica) run(m *rows, sums *[numLosses]float64) error {
 		}
 	}
 	defer r.machine.Reset()
+	r.ran = true
 	if err := r.machine.RunAll(); err != nil {
 		return fmt.Errorf("run the graph: %w", err)
 	}
@@ -259,8 +259,13 @@ func (r *replica) run(m *rows, sums *[numLosses]float64) error {
 	return nil
 }
 
-// take moves the parameters' gradients to dst, a slice for every tensor by name, and leaves zeros.
+// take moves the parameters' gradients to dst, a slice for every tensor by name, and leaves zeros. If nothing ran since
+// the last time it does nothing.
 func (r *replica) take(dst map[string][]float32) error {
+	if !r.ran {
+		return nil
+	}
+	r.ran = false
 	for _, p := range r.params {
 		v, err := p.node.Grad()
 		if err != nil {

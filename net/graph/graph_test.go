@@ -1,0 +1,394 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"yinshzero/net"
+	"yinshzero/net/kernel"
+	"yinshzero/rules"
+)
+
+// newRand is a random source of its own for every test.
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 99)) }
+
+// randomWeights are Init's with every tensor made lively, biases, scales and heads included.
+func randomWeights(t testing.TB, arch string, rng *rand.Rand) *net.Weights {
+	a, err := net.ParseArch(arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := net.Init(a, rng)
+	for _, x := range w.Tensors() {
+		for i := range x.Data {
+			switch {
+			case len(x.Shape) == 1:
+				x.Data[i] += float32(0.2 * rng.NormFloat64())
+			case len(x.Shape) == 2:
+				x.Data[i] += float32(0.5 / math.Sqrt(float64(x.Shape[0])) * rng.NormFloat64())
+			}
+		}
+	}
+	return w
+}
+
+// examples are Positions of random games of the variants with random targets; some lack a policy or a value target.
+func examples(rng *rand.Rand, n int, variants ...rules.Variant) []Example {
+	var es []Example
+	for len(es) < n {
+		pos := rules.New(variants[len(es)%len(variants)])
+		for range rng.IntN(60) {
+			moves := pos.AppendMoves(nil)
+			if len(moves) == 0 {
+				break
+			}
+			pos.Play(moves[rng.IntN(len(moves))])
+		}
+		legal := pos.AppendMoves(nil)
+		if len(legal) == 0 {
+			continue
+		}
+		e := Example{Planes: net.AppendPlanes(nil, &pos), Legal: legal, PolicyWeight: float32(len(es)%3) / 2, ValueWeight: 1, Rings: rng.IntN(net.NumRings)}
+		if len(es)%5 == 4 {
+			e.ValueWeight = 0.25
+		}
+		e.Policy = distribution(rng, len(legal))
+		copy(e.WDL[:], distribution(rng, net.NumWDL))
+		es = append(es, e)
+	}
+	return es
+}
+
+func distribution(rng *rand.Rand, n int) []float32 {
+	p, sum := make([]float32, n), float32(0)
+	for i := range p {
+		p[i] = float32(rng.ExpFloat64())
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+func small() rules.Variant {
+	v := rules.Standard()
+	v.Radius = 4
+	return v
+}
+
+var testLosses = Params{Replicas: 1, PolicyLoss: 1, ValueLoss: 0.7, RingsLoss: 0.3}
+
+func fill(t testing.TB, w *net.Weights, p Params, es []Example) *Graph {
+	p.Batch = len(es)
+	g, err := New(w, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range es {
+		g.Set(i, &es[i])
+	}
+	return g
+}
+
+// TestGradients compares the whole graph, on every instruction set, with the losses of a plain float64 network and
+// with their central differences: at random places of every tensor, and along the gradient itself.
+func TestGradients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	for _, arch := range []string{"32x1", "32x2p"} {
+		rng := newRand(1)
+		w := randomWeights(t, arch, rng)
+		es := examples(rng, 3, rules.Standard(), small())
+		ref := newReference(w)
+		want := ref.loss(testLosses, es)
+		numeric := map[string]map[int]float64{}
+		for _, x := range w.Tensors() {
+			numeric[x.Name] = map[int]float64{}
+			for range 5 {
+				i := rng.IntN(len(x.Data))
+				numeric[x.Name][i] = ref.difference(testLosses, es, x.Name, i)
+			}
+		}
+		for _, set := range kernel.All() {
+			p := testLosses
+			p.Batch = len(es)
+			g, err := newGraph(w, p, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range es {
+				g.Set(i, &es[i])
+			}
+			got, err := g.Gradients(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range []struct {
+				name      string
+				got, want float64
+			}{{"total", got.Total, want.Total}, {"policy", got.Policy, want.Policy}, {"value", got.Value, want.Value}, {"rings", got.Rings, want.Rings}} {
+				if !(math.Abs(l.got-l.want) <= 1e-5*l.want) {
+					t.Errorf("%s %v: %s loss %.7g, want %.7g", arch, set, l.name, l.got, l.want)
+				}
+			}
+			for _, x := range w.Tensors() {
+				grad := g.Gradient(x.Name)
+				scale := 0.0
+				for _, v := range grad {
+					scale = max(scale, math.Abs(float64(v)))
+				}
+				if scale == 0 {
+					t.Errorf("%s %v: no gradient reaches %s", arch, set, x.Name)
+				}
+				for i, d := range numeric[x.Name] {
+					if e := math.Abs(float64(grad[i])-d) / scale; !(e < 1e-4) {
+						t.Errorf("%s %v: d/d%s[%d] = %.7g, differences give %.7g", arch, set, x.Name, i, grad[i], d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestEachLossReachesTheTrunk: with one loss alone, the first and the last convolution have a gradient.
+func TestEachLossReachesTheTrunk(t *testing.T) {
+	rng := newRand(2)
+	w := randomWeights(t, "32x1", rng)
+	es := examples(rng, 4, rules.Standard())
+	for _, p := range []Params{{Replicas: 1, PolicyLoss: 1}, {Replicas: 1, ValueLoss: 1}, {Replicas: 1, RingsLoss: 1}} {
+		g := fill(t, w, p, es)
+		if _, err := g.Gradients(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{net.InputConv + net.WeightName, net.Block(0) + net.Conv2 + net.WeightName} {
+			n := 0
+			for _, v := range g.Gradient(name) {
+				if v != 0 {
+					n++
+				}
+			}
+			if n < len(g.Gradient(name))/4 {
+				t.Errorf("%+v: %d of %d gradients of %s are not zero", p, n, len(g.Gradient(name)), name)
+			}
+		}
+	}
+}
+
+// train takes steps of AdamW on one batch and returns the last losses.
+func train(t testing.TB, g *Graph, steps int, lr float64) Losses {
+	p := DefaultSolverParams()
+	p.Decay, p.Clip = 0, 0
+	s, err := NewSolver(g.Weights(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.LR = lr
+	var l Losses
+	for range steps {
+		if l, err = g.Gradients(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = g.Step(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// TestOverfits: a small network learns a few hundred random targets by heart.
+func TestOverfits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	rng := newRand(3)
+	es := examples(rng, 200, rules.Standard())
+	for i := range es {
+		e := &es[i]
+		clear(e.Policy)
+		e.Policy[rng.IntN(len(e.Policy))] = 1
+		e.WDL = [3]float32{}
+		e.WDL[rng.IntN(3)] = 1
+		e.PolicyWeight, e.ValueWeight = 1, 1
+	}
+	a, _ := net.ParseArch("32x2p")
+	l := train(t, fill(t, net.Init(a, rng), Params{Replicas: 2, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 1}, es), 150, 5e-3)
+	t.Logf("after training: %+v", l)
+	if l.Policy > 0.1 || l.Value > 0.1 || l.Rings > 0.1 {
+		t.Errorf("after training: %+v, want less than 0.1 each", l)
+	}
+}
+
+// TestSameBits: same examples, same bits, whatever the number of replicas.
+func TestSameBits(t *testing.T) {
+	rng := newRand(4)
+	start := randomWeights(t, "32x2p", rng)
+	es := examples(rng, 70, rules.Standard(), small())
+	var first *net.Weights
+	for _, replicas := range []int{1, 2, 2, 3} {
+		p := testLosses
+		p.Replicas = replicas
+		w := start.Clone()
+		train(t, fill(t, w, p, es), 3, 1e-3)
+		if first == nil {
+			first = w
+		} else if !w.Equal(first) {
+			t.Errorf("%d replicas: other weights than with one", replicas)
+		}
+	}
+	if first.Equal(start) {
+		t.Error("training changed nothing")
+	}
+}
+
+// TestMicroBatches: the gradient of a batch is the mean of those of its rows, wherever the batch is cut.
+func TestMicroBatches(t *testing.T) {
+	rng := newRand(5)
+	w := randomWeights(t, "32x1p", rng)
+	es := examples(rng, 37, rules.Standard())
+	whole := fill(t, w, testLosses, es)
+	got, err := whole.Gradients(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, sum := 0.0, make([]float64, len(whole.Gradient(net.InputConv+net.WeightName)))
+	one := fill(t, w, testLosses, es[:1])
+	for i := range es {
+		one.Set(0, &es[i])
+		l, err := one.Gradients(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += l.Total / float64(len(es))
+		for j, v := range one.Gradient(net.InputConv + net.WeightName) {
+			sum[j] += float64(v) / float64(len(es))
+		}
+	}
+	if math.Abs(total-got.Total) > 1e-5*total {
+		t.Errorf("loss of the batch %g, mean of the rows %g", got.Total, total)
+	}
+	for j, v := range whole.Gradient(net.InputConv + net.WeightName) {
+		if math.Abs(float64(v)-sum[j]) > 1e-5 {
+			t.Fatalf("gradient %d of the batch %g, mean of the rows %g", j, v, sum[j])
+		}
+	}
+}
+
+// TestProgramAgrees: what the graph trains is what net.Program plays with.
+func TestProgramAgrees(t *testing.T) {
+	rng := newRand(6)
+	w := randomWeights(t, "64x2p", rng)
+	program, err := w.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range examples(rng, 6, rules.Standard(), small()) {
+		e.PolicyWeight, e.ValueWeight = 1, 1
+		l, err := fill(t, w, testLosses, []Example{e}).Gradients(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := net.Output{Logits: make([]float32, len(e.Legal))}
+		program.Forward(e.Planes, e.Legal, &out)
+		policy, wdl := crossEntropy(wide(out.Logits), e.Policy), crossEntropy(wide(out.WDL[:]), e.WDL[:])
+		rings := make([]float32, net.NumRings)
+		rings[e.Rings] = 1
+		for _, c := range []struct {
+			name      string
+			got, want float64
+		}{{"policy", l.Policy, policy}, {"value", l.Value, wdl}, {"rings", l.Rings, crossEntropy(wide(out.Rings[:]), rings)}} {
+			if math.Abs(c.got-c.want) > 2e-5*max(1, c.want) {
+				t.Errorf("%s loss of the graph %g, of the program %g", c.name, c.got, c.want)
+			}
+		}
+	}
+}
+
+// TestNotFinite: nothing changes when a loss or a gradient is not finite, and training goes on afterwards.
+func TestNotFinite(t *testing.T) {
+	rng := newRand(7)
+	w := randomWeights(t, "32x1", rng)
+	es := examples(rng, 2, rules.Standard())
+	g := fill(t, w, testLosses, es)
+	s, err := NewSolver(w, DefaultSolverParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.Clone()
+
+	bad := es[1]
+	bad.PolicyWeight, bad.Policy = 1, append([]float32(nil), bad.Policy...)
+	bad.Policy[0] = float32(math.Inf(1))
+	g.Set(1, &bad)
+	if _, err := g.Gradients(context.Background()); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("infinite target: got error %v", err)
+	}
+	if _, err := g.Step(s); err == nil {
+		t.Error("a step without gradients was taken")
+	}
+
+	g.Set(1, &es[1])
+	if _, err := g.Gradients(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	grad := g.Gradient(net.WDLHead + net.WeightName)
+	kept := grad[3]
+	grad[3] = float32(math.NaN())
+	if _, err := g.Step(s); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("gradient NaN: got error %v", err)
+	}
+	if !w.Equal(before) || s.steps != 0 {
+		t.Error("a step that failed changed something")
+	}
+	grad[3] = kept
+	if _, err := g.Step(s); err != nil {
+		t.Error(err)
+	}
+	if w.Equal(before) {
+		t.Error("a good step changed nothing")
+	}
+	if _, err := g.Step(s); err == nil {
+		t.Error("the same gradients were applied twice")
+	}
+}
+
+func TestGradientsErrors(t *testing.T) {
+	rng := newRand(8)
+	w := randomWeights(t, "32x1", rng)
+	es := examples(rng, 2, rules.Standard())
+	p := testLosses
+	p.Batch = 2
+	g, err := New(w, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Set(0, &es[0])
+	if _, err := g.Gradients(context.Background()); err == nil {
+		t.Error("gradients of a batch with an empty row")
+	}
+	g.Set(1, &es[1])
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := g.Gradients(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got error %v", err)
+	}
+	for _, p := range []Params{{}, {Batch: 1, Replicas: 1, PolicyLoss: -1}, {Batch: 1, Replicas: 1, ValueLoss: math.NaN()}, {Batch: -3, Replicas: 1}} {
+		if _, err := New(w, p); err == nil {
+			t.Errorf("params %+v: no error", p)
+		}
+	}
+	other, err := NewSolver(w.Clone(), DefaultSolverParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Gradients(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Step(other); err == nil {
+		t.Error("a solver for other weights took a step")
+	}
+}
