@@ -305,25 +305,31 @@ func (w *Window) DrawHoldOut(rng *rand.Rand, dst []Sample) error {
 }
 
 func (v *view) draw(p *WindowParams, held int, rng *rand.Rand, dst []Sample) error {
+	return v.each(p, held, rng, len(dst), func(i int, g *game) {
+		g.sample(&dst[i], g.ply(p, rng), rules.Symmetry(rng.IntN(rules.NumSymmetries)))
+	})
+}
+
+// each draws n games in proportion to their mass and calls take with the number of the draw and the game.
+func (v *view) each(p *WindowParams, held int, rng *rand.Rand, n int, take func(i int, g *game)) error {
 	mass := v.mass[held]
 	if len(mass) == 0 || mass[len(mass)-1] == 0 {
 		return ErrNoPositions
 	}
 	all := mass[len(mass)-1]
-	most := max(p.PerGame, 2*(len(dst)/len(mass)+1))
-	drawn := make(map[int]int, len(dst))
-	for i := range dst {
-		n := 0
-		for try := 0; try < 50; try++ { // more tries than that mean too few games
+	most := max(p.PerGame, 2*(n/len(mass)+1))
+	drawn := make(map[int]int, n)
+	for i := range n {
+		k := 0
+		for range 50 { // more tries than that mean too few games
 			u := rng.Float64() * all
-			n = sort.Search(len(mass)-1, func(j int) bool { return mass[j] > u })
-			if drawn[n] < most {
+			k = sort.Search(len(mass)-1, func(j int) bool { return mass[j] > u })
+			if drawn[k] < most {
 				break
 			}
 		}
-		drawn[n]++
-		g := v.games[n]
-		g.sample(&dst[i], g.ply(p, rng), rules.Symmetry(rng.IntN(rules.NumSymmetries)))
+		drawn[k]++
+		take(i, v.games[k])
 	}
 	return nil
 }
