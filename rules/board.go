@@ -33,12 +33,8 @@ var steps = [numAxes]int{1, GridSize, GridSize + 1}
 // members. A step along an axis that leaves the board lands on an off-board index, also where it wraps around the grid.
 type set struct{ lo, hi uint64 }
 
-func bit(i int) set {
-	if i < 64 {
-		return set{lo: 1 << uint(i)}
-	}
-	return set{hi: 1 << uint(i-64)}
-}
+// bit is the set of i alone, 0 to 127; a shift by 64 or more, or by less than 0 as a uint, gives 0.
+func bit(i int) set { return set{1 << uint(i), 1 << uint(i-64)} }
 
 // has reports whether i is a member; any i is allowed, members are 0 to 127.
 func (s set) has(i int) bool { return (s.lo>>uint(i)|s.hi>>uint(i-64))&1 != 0 }
@@ -55,6 +51,21 @@ func (s set) down(n int) set {
 	return set{s.lo>>uint(n) | s.hi<<uint(64-n), s.hi >> uint(n)}
 }
 
+// least is the smallest member of s, greatest the largest; s must not be empty.
+func (s set) least() int {
+	if s.lo != 0 {
+		return bits.TrailingZeros64(s.lo)
+	}
+	return bits.TrailingZeros64(s.hi) + 64
+}
+
+func (s set) greatest() int {
+	if s.hi != 0 {
+		return bits.Len64(s.hi) + 63
+	}
+	return bits.Len64(s.lo) - 1
+}
+
 // next takes the smallest member out of s and returns it; s must not be empty.
 func (s *set) next() int {
 	if s.lo != 0 {
@@ -69,12 +80,15 @@ func (s *set) next() int {
 
 // Tables computed from coordinates at start-up.
 var (
-	gridOf  [NumPoints]uint8                   // grid index of a Point
-	pointOf [GridSize * GridSize]int8          // Point at a grid index, −1 off the board
-	boards  [MaxRadius + 1]set                 // the Points within each radius, corners cut
-	pairOf  [NumPoints][NumPoints]int16        // rank of an ordered pair among those on a common line, −1 if on none
+	gridOf  [NumPoints]uint8          // grid index of a Point
+	pointOf [GridSize * GridSize]int8 // Point at a grid index, −1 off the board
+	boards  [MaxRadius + 1]set        // the Points within each radius, corners cut
+	// pairOf is the rank of an ordered pair of a Point and a grid index among those on a common line, −1 if on none.
+	pairOf  [NumPoints][GridSize * GridSize]int16
 	pairs   [numPairs]struct{ from, to uint8 } // grid indices of the pair
 	between [numPairs]set                      // what lies strictly between the pair
+	// rays is what lies beyond a grid index along each axis: the indices that rise, then those that fall.
+	rays [numAxes][2][GridSize * GridSize]set
 )
 
 // distance is the hexagonal distance of a grid index's coordinates from the centre f6, and whether it is a corner.
@@ -108,13 +122,24 @@ func init() {
 	}
 	n := 0
 	for f := range NumPoints {
+		for i := range pairOf[f] {
+			pairOf[f][i] = -1
+		}
 		for t := range NumPoints {
-			pairOf[f][t] = -1
 			if mid, ok := connect(int(gridOf[f]), int(gridOf[t])); ok {
-				pairOf[f][t] = int16(n)
+				pairOf[f][gridOf[t]] = int16(n)
 				pairs[n].from, pairs[n].to = gridOf[f], gridOf[t]
 				between[n] = mid
 				n++
+			}
+		}
+	}
+	for a, s := range steps {
+		for from := range GridSize * GridSize {
+			for way, d := range [2]int{s, -s} {
+				for i := from + d; boards[MaxRadius].has(from) && boards[MaxRadius].has(i); i += d {
+					rays[a][way][from] = rays[a][way][from].or(bit(i))
+				}
 			}
 		}
 	}

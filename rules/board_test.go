@@ -83,8 +83,8 @@ func TestNumbersOfTheBoard(t *testing.T) {
 	count, most := 0, 0
 	for f := range NumPoints {
 		n := 0
-		for u := range NumPoints {
-			if pairOf[f][u] >= 0 {
+		for _, rank := range pairOf[f] {
+			if rank >= 0 {
 				n++
 			}
 		}

@@ -38,7 +38,7 @@ func PlaceRingAt(p Point) Move { return firstPlace + Move(p) }
 
 // MoveRingFrom is the Move of a ring between two Points, and false if they share no line.
 func MoveRingFrom(from, to Point) (Move, bool) {
-	n := pairOf[from][to]
+	n := pairOf[from][gridOf[to]]
 	return firstMove + Move(max(n, 0)), n >= 0
 }
 

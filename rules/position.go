@@ -198,7 +198,7 @@ func (p *Position) AppendRows(dst []Row, c Color) []Row {
 func (p *Position) rowStarts(c Color, axis int) set {
 	m := p.markers[c]
 	s := m
-	for range p.rowLength - 1 {
+	for n := p.rowLength; n > 1 && !s.empty(); n-- {
 		m = m.down(steps[axis])
 		s = s.and(m)
 	}
@@ -220,21 +220,26 @@ func (p *Position) free() set {
 
 // destinations is where a ring on grid index from may go: over any number of empty Points, then at most one unbroken
 // group of markers, landing on the first empty Point behind it.
-func (p *Position) destinations(from int, free, markers set) (to set) {
-	for _, s := range steps {
-		for _, d := range [2]int{s, -s} {
-			i := from + d
-			for ; free.has(i); i += d {
-				to = to.or(bit(i))
+func destinations(from int, free, markers set) (to set) {
+	for a := range numAxes {
+		up := rays[a][0][from]
+		to = to.or(up)
+		if stops := up.andNot(free); !stops.empty() {
+			i := stops.least()
+			beyond := rays[a][0][i]
+			to = to.andNot(beyond).andNot(bit(i))
+			if rest := beyond.andNot(markers); markers.has(i) && !rest.empty() {
+				to = to.or(bit(rest.least()).and(free))
 			}
-			if !markers.has(i) {
-				continue
-			}
-			for markers.has(i) {
-				i += d
-			}
-			if free.has(i) {
-				to = to.or(bit(i))
+		}
+		down := rays[a][1][from]
+		to = to.or(down)
+		if stops := down.andNot(free); !stops.empty() {
+			i := stops.greatest()
+			beyond := rays[a][1][i]
+			to = to.andNot(beyond).andNot(bit(i))
+			if rest := beyond.andNot(markers); markers.has(i) && !rest.empty() {
+				to = to.or(bit(rest.greatest()).and(free))
 			}
 		}
 	}
@@ -253,8 +258,8 @@ func (p *Position) AppendMoves(dst []Move) []Move {
 		for rings := p.rings[p.toMove]; !rings.empty(); {
 			from := rings.next()
 			row := &pairOf[pointOf[from]]
-			for to := p.destinations(from, free, markers); !to.empty(); {
-				dst = append(dst, firstMove+Move(row[pointOf[to.next()]]))
+			for to := destinations(from, free, markers); !to.empty(); {
+				dst = append(dst, firstMove+Move(row[to.next()]))
 			}
 		}
 		if len(dst) == n {
@@ -292,7 +297,7 @@ func (p *Position) NumMoves() int {
 func (p *Position) numRingMoves(c Color) (n int) {
 	free, markers := p.free(), p.markers[0].or(p.markers[1])
 	for rings := p.rings[c]; !rings.empty(); {
-		n += p.destinations(rings.next(), free, markers).count()
+		n += destinations(rings.next(), free, markers).count()
 	}
 	return n
 }
@@ -316,7 +321,7 @@ func (p *Position) IsLegal(m Move) bool {
 	case p.phase == PhaseMoveRing && k == MoveRing:
 		pr := pairs[m-firstMove]
 		return p.rings[p.toMove].has(int(pr.from)) &&
-			p.destinations(int(pr.from), p.free(), p.markers[0].or(p.markers[1])).has(int(pr.to))
+			destinations(int(pr.from), p.free(), p.markers[0].or(p.markers[1])).has(int(pr.to))
 	case p.phase == PhaseMoveRing && k == PassTurn:
 		return p.numRingMoves(p.toMove) == 0
 	case p.phase == PhaseRemoveRow && k == RemoveRow:

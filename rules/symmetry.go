@@ -37,7 +37,7 @@ func initSymmetries() {
 			symPoint[s][p], _ = PointAt(x+MaxRadius, y+MaxRadius+1)
 		}
 		for n, pr := range pairs {
-			symMove[s][n] = uint16(pairOf[symPoint[s][pointOf[pr.from]]][symPoint[s][pointOf[pr.to]]])
+			symMove[s][n] = uint16(pairOf[symPoint[s][pointOf[pr.from]]][gridOf[symPoint[s][pointOf[pr.to]]]])
 		}
 		for length := minRow; length <= maxRow; length++ {
 			for r := range NumRows {
