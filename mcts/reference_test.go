@@ -1,0 +1,292 @@
+package mcts
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"yinshzero/rules"
+)
+
+// A plainNode is a node of the plain search: pointers, a map of children, all Moves looked at every time, sums over the
+// backed-up values, and no solver. The search must agree with it to the last visit.
+type plainNode struct {
+	pos      rules.Position
+	legal    []rules.Move
+	prior    map[rules.Move]float64
+	children map[rules.Move]*plainNode
+	value    float64 // for White
+	sum      float64 // of all values that came up, for White
+	n        float64
+}
+
+// plain is the plain search.
+type plain struct {
+	eval Evaluator
+	p    Params
+}
+
+func (s plain) expand(pos rules.Position) *plainNode {
+	n := &plainNode{pos: pos, prior: map[rules.Move]float64{}, children: map[rules.Move]*plainNode{}, n: 1}
+	if res, over := pos.Result(); over {
+		n.value = float64(res.Outcome.Value())
+	} else {
+		n.legal = pos.AppendMoves(nil)
+		q := &Query{Pos: pos, Legal: n.legal, Prior: make([]float32, len(n.legal))}
+		if err := s.eval.Evaluate(context.Background(), []*Query{q}); err != nil {
+			panic(err)
+		}
+		for i, m := range n.legal {
+			n.prior[m] = float64(q.Prior[i])
+		}
+		n.value = float64(q.Value)
+	}
+	n.sum = n.value
+	return n
+}
+
+// visits is N(a), q is Q(a) for the player to move at n.
+func (n *plainNode) visits(m rules.Move) float64 {
+	if c := n.children[m]; c != nil {
+		return c.n
+	}
+	return 0
+}
+
+func (n *plainNode) forMover(v float64) float64 {
+	if n.pos.ToMove() == rules.Black {
+		return -v
+	}
+	return v
+}
+
+func (n *plainNode) q(m rules.Move) float64 { return n.forMover(n.children[m].sum / n.children[m].n) }
+
+// completed is the completed Q of every Move and max N, as appendix D of Danihelka et al. writes them.
+func (n *plainNode) completed() (q map[rules.Move]float64, most float64) {
+	var visits, prior, weighted float64
+	for m := range n.children {
+		visits += n.visits(m)
+		most = max(most, n.visits(m))
+		prior += n.prior[m]
+		weighted += n.prior[m] * n.q(m)
+	}
+	mixed := n.forMover(n.value)
+	if visits > 0 {
+		mixed = 1 / (1 + visits) * (n.forMover(n.value) + visits/prior*weighted)
+	}
+	q = map[rules.Move]float64{}
+	for _, m := range n.legal {
+		if q[m] = mixed; n.children[m] != nil {
+			q[m] = n.q(m)
+		}
+	}
+	return q, most
+}
+
+// sigma is σ(completed Q) of every Move.
+func (s plain) sigma(n *plainNode) map[rules.Move]float64 {
+	q, most := n.completed()
+	for m := range q {
+		q[m] *= (s.p.CVisit + most) * s.p.CScale
+	}
+	return q
+}
+
+// improved is softmax(logits + σ(completed Q)).
+func (s plain) improved(n *plainNode) map[rules.Move]float64 {
+	sigma := s.sigma(n)
+	out := map[rules.Move]float64{}
+	top, sum := math.Inf(-1), 0.0
+	for m := range sigma {
+		top = max(top, math.Log(n.prior[m])+sigma[m])
+	}
+	for _, m := range n.legal {
+		out[m] = math.Exp(math.Log(n.prior[m]) + sigma[m] - top)
+		sum += out[m]
+	}
+	for m := range out {
+		out[m] /= sum
+	}
+	return out
+}
+
+// pick is the Move that a simulation takes.
+func (s plain) pick(n *plainNode) rules.Move {
+	score := map[rules.Move]float64{}
+	total, prior := 0.0, 0.0
+	for m := range n.children {
+		total += n.visits(m)
+		prior += n.prior[m]
+	}
+	if s.p.Root == Gumbel {
+		for m, p := range s.improved(n) {
+			score[m] = p - n.visits(m)/(1+total)
+		}
+	} else {
+		c := s.p.CPuct + math.Log((total+1+s.p.CPuctBase)/s.p.CPuctBase)
+		for _, m := range n.legal {
+			q := n.forMover(n.sum/n.n) - s.p.FPU*math.Sqrt(prior)
+			if n.children[m] != nil {
+				q = n.q(m)
+			}
+			score[m] = q + c*n.prior[m]*math.Sqrt(max(1, total))/(1+n.visits(m))
+		}
+	}
+	return slices.MaxFunc(n.legal, func(a, b rules.Move) int { return cmp.Compare(score[a], score[b]) })
+}
+
+// visit is one simulation below n, and returns its value for White.
+func (s plain) visit(n *plainNode, m rules.Move) float64 {
+	c := n.children[m]
+	var v float64
+	switch {
+	case c == nil:
+		next := n.pos
+		next.Play(m)
+		n.children[m] = s.expand(next)
+		v = n.children[m].value
+	case len(c.legal) == 0:
+		v = c.value
+		c.n++
+		c.sum += v
+	default:
+		v = s.visit(c, s.pick(c))
+	}
+	n.n++
+	n.sum += v
+	return v
+}
+
+// search is n simulations at a fresh root; with the noise g for legal Moves ascending, 0 without.
+func (s plain) search(pos rules.Position, n int, g []float64) (*plainNode, rules.Move) {
+	root := s.expand(pos)
+	if s.p.Root == PUCT {
+		for range n {
+			root.visit(s)
+		}
+		return root, 0
+	}
+	score := map[rules.Move]float64{}
+	for i, m := range root.legal {
+		score[m] = g[i] + math.Log(root.prior[m])
+	}
+	rank := func(moves []rules.Move, sigma map[rules.Move]float64) []rules.Move {
+		slices.SortFunc(moves, func(a, b rules.Move) int { return cmp.Compare(score[b]+sigma[b], score[a]+sigma[a]) })
+		return moves
+	}
+	left := rank(slices.Clone(root.legal), nil)
+	left = left[:min(s.p.Considered, n, len(left))]
+	m := len(left)
+	spent := 0
+	for spent < n {
+		for range max(1, n/(max(1, int(math.Ceil(math.Log2(float64(m)))))*len(left))) {
+			for _, a := range left {
+				if spent < n {
+					s.visit(root, a)
+					spent++
+				}
+			}
+		}
+		left = rank(left, s.sigma(root))
+		if len(left) > 2 {
+			left = left[:max(2, len(left)/2)]
+		}
+	}
+	most := 0.0
+	for _, a := range root.legal {
+		most = max(most, root.visits(a))
+	}
+	all := rank(slices.Clone(root.legal), s.sigma(root))
+	return root, all[slices.IndexFunc(all, func(a rules.Move) bool { return root.visits(a) == most })]
+}
+
+func (n *plainNode) visit(s plain) { s.visit(n, s.pick(n)) }
+
+// The search agrees with the plain one, at budgets from 0 up.
+func TestPlainSearch(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		p.Solver = false
+		budgets := []int{0, 1, 2, 3, 5, 8, 16, 17, 64, 200}
+		if testing.Short() {
+			budgets = budgets[:8]
+		}
+		for seed := range uint64(12) {
+			rng := newRand(seed)
+			v := rules.Variants()[seed%3]
+			pos := playRandom(rules.New(v), rng.IntN(2*int(v.Rings)+20), rng)
+			if pos.Phase() == rules.PhaseOver || len(pos.AppendMoves(nil)) == 1 {
+				continue
+			}
+			p.Considered = []int{1, 2, 5, 16, 130}[seed%5]
+			p.CVisit = []float64{50, 3}[seed%2]
+			for _, n := range budgets {
+				for _, noise := range []bool{false, true} {
+					if noise && p.Root == PUCT {
+						continue
+					}
+					r, err := New(arbitrary, p).Search(t.Context(), pos, Budget{n, noise}, newRand(seed))
+					if err != nil {
+						t.Fatal(err)
+					}
+					plain := plain{arbitrary, p}
+					root, best := plain.search(pos, n, noiseOf(len(pos.AppendMoves(nil)), noise, newRand(seed)))
+					checkRoot(t, r, pos)
+					comparePlain(t, r, root, plain)
+					if p.Root == Gumbel && n > 0 && r.Best != best {
+						t.Errorf("best %v: want %v", r.Best, best)
+					}
+				}
+			}
+		}
+	})
+}
+
+// noiseOf is a standard Gumbel variable a Move, −ln E for E exponential.
+func noiseOf(n int, noise bool, rng *rand.Rand) []float64 {
+	g := make([]float64, n)
+	for i := range g {
+		if noise {
+			g[i] = -math.Log(rng.ExpFloat64())
+		}
+	}
+	return g
+}
+
+func comparePlain(t *testing.T, r Root, root *plainNode, s plain) {
+	t.Helper()
+	var policy map[rules.Move]float64
+	if s.p.Root == Gumbel {
+		policy = s.improved(root)
+	}
+	completed, _ := root.completed()
+	value := 0.0
+	for _, e := range r.Edges {
+		if float64(e.Visits) != root.visits(e.Move) {
+			t.Fatalf("%v has %d visits of %d: want %v", e.Move, e.Visits, r.Simulations, root.visits(e.Move))
+		}
+		if want := root.forMover(completed[e.Move]); math.Abs(float64(e.Value)-want) > 1e-5 {
+			t.Errorf("%v has Q %v: want %v", e.Move, e.Value, want)
+		}
+		want := policy[e.Move]
+		if policy == nil {
+			want = root.visits(e.Move) / (root.n - 1)
+			if root.n == 1 {
+				want = root.prior[e.Move]
+			}
+		}
+		if math.Abs(float64(e.Policy)-want) > 1e-5 {
+			t.Errorf("%v has policy %v: want %v", e.Move, e.Policy, want)
+		}
+		value += want * root.forMover(completed[e.Move])
+	}
+	if s.p.Root == PUCT {
+		value = root.sum / root.n
+	}
+	if math.Abs(float64(r.Value)-value) > 1e-5 {
+		t.Errorf("value %v: want %v", r.Value, value)
+	}
+}
