@@ -104,5 +104,5 @@ func EloScore(elo float64) float64 { return 1 / (1 + math.Pow(10, -elo/400)) }
 func scoreElo(score float64) float64 {
 	const tiny = 1e-9
 	score = min(max(score, tiny), 1-tiny)
-	return min(max(-400*math.Log10(1/score-1), -MaxElo), MaxElo)
+	return min(max(400*math.Log10(score/(1-score)), -MaxElo), MaxElo)
 }
