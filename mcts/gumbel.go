@@ -225,7 +225,6 @@ func (s *Searcher) rootChild(m rules.Move) (int, *node) {
 // chooseGumbel is the Move with the greatest g + logit + σ(completed Q) among those that this search visited most and
 // those that are proven drawn. The root is not won or lost.
 func (s *Searcher) chooseGumbel() rules.Move {
-	root := &s.nodes[0]
 	s.score(s.candidates)
 	slices.SortFunc(s.candidates, byKey)
 	var most int32
@@ -234,16 +233,14 @@ func (s *Searcher) chooseGumbel() rules.Move {
 			most = max(most, child.visits-c.carried)
 		}
 	}
-	for _, c := range s.candidates {
-		visits, outcome := int32(0), rules.Unfinished
-		if _, child := s.rootChild(c.move); child != nil {
-			visits, outcome = child.visits-c.carried, child.outcome
+	i := slices.IndexFunc(s.candidates, func(c candidate) bool {
+		_, child := s.rootChild(c.move)
+		if child == nil {
+			return most == 0
 		}
-		if outcome == rules.Draw || outcome == rules.Unfinished && visits == most && root.viable(outcome) {
-			return c.move
-		}
-	}
-	panic("mcts: a root that is not lost has no move to choose")
+		return child.outcome == rules.Draw || child.outcome == rules.Unfinished && child.visits-c.carried == most
+	})
+	return s.candidates[i].move
 }
 
 // improve sets the Policy of the root's edges to the improved policy π′ and returns its value, Σ π′·completed Q, in
