@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -242,20 +243,65 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBytesAPly holds what the made-up searches take on disk; docs/format.md quotes it.
+// TestBytesAPly holds what made-up searches take on disk; docs/format.md quotes it. The policies are visits of 64
+// simulations, or an improved policy in 65,535ths with a weight for most legal Moves.
 func TestBytesAPly(t *testing.T) {
-	recs := randomRecords(7, BlockGames, rules.Standard())
-	plies, message := 0, 0
-	for _, r := range recs {
-		plies += len(r.Plies)
-		message += len(encode(t, r))
+	visits := randomRecords(7, BlockGames, rules.Standard())
+	improved := make([]*Record, len(visits))
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i, r := range visits {
+		improved[i] = clone(r)
+		pos := rules.New(r.Variant)
+		for j, p := range r.Plies {
+			if p.Kind == Full {
+				improved[i].Plies[j].Policy = softmax(rng, pos.AppendMoves(nil))
+			}
+			pos.Play(p.Move)
+		}
 	}
-	inBlock := float64(len(encode(t, recs...))) / float64(plies)
-	alone := float64(message) / float64(plies)
-	t.Logf("%d plies: %.2f bytes each in a block, %.2f in messages of their own", plies, inBlock, alone)
-	if inBlock > 16 || alone > 24 {
-		t.Errorf("%.1f bytes a ply in a block and %.1f alone: want at most 16 and 24", inBlock, alone)
+	for _, test := range []struct {
+		name         string
+		recs         []*Record
+		block, alone float64
+	}{
+		{"visits", visits, 8.5, 14},
+		{"improved policy", improved, 19, 24},
+	} {
+		plies, full, weights, message := 0, 0, 0, 0
+		for _, r := range test.recs {
+			plies += len(r.Plies)
+			message += len(encode(t, r))
+			for _, p := range r.Plies {
+				weights += len(p.Policy)
+				if p.Kind == Full {
+					full++
+				}
+			}
+		}
+		block, alone := float64(len(encode(t, test.recs...)))/float64(plies), float64(message)/float64(plies)
+		t.Logf("%s: %d plies, %d full with %.1f weights: %.2f bytes a ply in a block, %.2f in messages of their own",
+			test.name, plies, full, float64(weights)/float64(full), block, alone)
+		if block > test.block || alone > test.alone {
+			t.Errorf("%s: %.1f bytes a ply in a block and %.1f alone: want at most %v and %v",
+				test.name, block, alone, test.block, test.alone)
+		}
 	}
+}
+
+// softmax is a made-up policy over all legal Moves, in 65,535ths.
+func softmax(rng *rand.Rand, legal []rules.Move) (policy []Visit) {
+	p := make([]float64, len(legal))
+	sum := 0.0
+	for i := range p {
+		p[i] = math.Exp(2 * rng.NormFloat64())
+		sum += p[i]
+	}
+	for i, m := range legal {
+		if w := uint16(65535 * p[i] / sum); w > 0 {
+			policy = append(policy, Visit{m, w})
+		}
+	}
+	return policy
 }
 
 func FuzzDecodeRecord(f *testing.F) {
