@@ -239,23 +239,24 @@ type Loss struct {
 
 // Repair makes the damaged ones among paths, shards or directories of shards, whole again without what cannot be read. A
 // damaged shard is kept beside the new one, with .damaged after its name. A shard of which no game is left is only
-// kept, under that name. It returns what was lost; shards without damage are not touched.
+// kept, under that name. It returns what was lost; shards without damage are not touched. A file that it cannot repair, such
+// as one that is no shard at all, stays as it is and does not stop it; the error names them all.
 func Repair(paths []string) ([]Loss, error) {
 	files, err := shardFiles(paths)
 	if err != nil {
 		return nil, err
 	}
 	var losses []Loss
+	var errs []error
 	for _, path := range files {
 		loss, err := repairShard(path)
 		if err != nil {
-			return losses, fmt.Errorf("repair: %w", err)
-		}
-		if len(loss.Faults) > 0 {
+			errs = append(errs, fmt.Errorf("repair: %w", err))
+		} else if len(loss.Faults) > 0 {
 			losses = append(losses, loss)
 		}
 	}
-	return losses, nil
+	return losses, errors.Join(errs...)
 }
 
 func repairShard(path string) (Loss, error) {

@@ -150,6 +150,28 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestRepairNoShard checks that a file that is no shard is left alone and does not keep others from being repaired.
+func TestRepairNoShard(t *testing.T) {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "00000001.shard")
+	write(t, none, []byte("notes"))
+	if err := os.Rename(addShard(t, dir, randomRecords(6, 2, rules.Mini())), filepath.Join(dir, "b.shard")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "b.shard"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "b.shard"), b[:len(b)-1])
+	losses, err := Repair([]string{dir})
+	if err == nil || !strings.Contains(err.Error(), none) || len(losses) != 1 || losses[0].Games != 2 {
+		t.Errorf("got %+v, %v", losses, err)
+	}
+	if got, err := os.ReadFile(none); err != nil || string(got) != "notes" {
+		t.Errorf("the other file is %q, %v", got, err)
+	}
+}
+
 // TestRepairInvalidGame repairs a block in which one game is not valid.
 func TestRepairInvalidGame(t *testing.T) {
 	recs := randomRecords(5, 3, rules.Mini())

@@ -113,8 +113,9 @@ type Window struct {
 type view struct {
 	games     []*game
 	mass      [2][]float64 // of the games up to each one, itself included: for training, held out
-	total     int64
-	positions int64
+	total     int64        // positions ever
+	played    int64        // games ever
+	positions int64        // in games
 }
 
 // A game is a Record as the Window keeps it: without pointers that a garbage collector would follow.
@@ -155,6 +156,7 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 	w := &Window{params: p, shards: map[string]struct{}{}, hashes: map[[32]byte]struct{}{}}
 	w.now.Store(&view{})
 	counts := make([]int64, len(paths)) // positions in each shard
+	games := make([]int64, len(paths))
 	total := int64(0)
 	for i, path := range paths {
 		s, err := OpenShard(path)
@@ -162,7 +164,8 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 			w.faults = append(w.faults, err)
 			continue
 		}
-		counts[i] = p.positions(s.Info().Plies)
+		info := s.Info()
+		counts[i], games[i] = p.positions(info.Plies), int64(info.Games)
 		total += counts[i]
 		s.Close() // only read
 	}
@@ -174,7 +177,8 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 	for i, path := range paths {
 		if i < oldest {
 			w.shards[filepath.Base(path)] = struct{}{}
-			w.now.Store(&view{total: w.now.Load().total + counts[i]})
+			old := w.now.Load()
+			w.now.Store(&view{total: old.total + counts[i], played: old.played + games[i]})
 			continue
 		}
 		if err := w.Add(path); err != nil {
@@ -218,7 +222,7 @@ func (w *Window) Add(path string) error {
 // install makes the view that follows when games are added. w.mu is held.
 func (w *Window) install(games []*game) {
 	old := w.now.Load()
-	next := &view{total: old.total, positions: old.positions}
+	next := &view{total: old.total, played: old.played + int64(len(games)), positions: old.positions}
 	for _, g := range games {
 		next.total += g.positions
 		next.positions += g.positions
@@ -279,6 +283,9 @@ func (w *Window) Total() int64 { return w.now.Load().total }
 
 // Size is the number of positions in the window, held-out ones included.
 func (w *Window) Size() int64 { return w.now.Load().positions }
+
+// TotalGames is the number of games ever played, in the window or not.
+func (w *Window) TotalGames() int64 { return w.now.Load().played }
 
 // Games is the number of games in the window, held-out ones included.
 func (w *Window) Games() int { return len(w.now.Load().games) }

@@ -331,9 +331,9 @@ func TestWindowMoves(t *testing.T) {
 			want += positions(all[n:n+1], Full, Fast)
 		}
 		for name, w := range map[string]*Window{"grown": w, "opened": openWindow(t, dir, p)} {
-			if w.Total() != total || w.Size() != want || w.Games() != len(all)-n {
-				t.Fatalf("%s after %d shards: %d positions of %d in %d games: want %d of %d in %d",
-					name, i+1, w.Size(), w.Total(), w.Games(), want, total, len(all)-n)
+			if w.Total() != total || w.Size() != want || w.Games() != len(all)-n || w.TotalGames() != int64(len(all)) {
+				t.Fatalf("%s after %d shards: %d positions of %d in %d games of %d: want %d of %d in %d of %d", name, i+1,
+					w.Size(), w.Total(), w.Games(), w.TotalGames(), want, total, len(all)-n, len(all))
 			}
 			for j, r := range all {
 				if got := w.Contains(r.Hash()); got != (j >= n) {
