@@ -18,7 +18,7 @@ run: build ## build and train: CONFIG=configs/standard.yaml DIR=runs/standard
 	$(BIN) run --config $(CONFIG) --dir $(DIR)
 
 build: ## the binary, in bin/
-	go build -trimpath -o $(BIN) ./cmd/yinshzero
+	go build -buildvcs=auto -o $(BIN) ./cmd/yinshzero
 
 test: check unit race invariants cross ## everything: check, unit, race, invariants, cross
 

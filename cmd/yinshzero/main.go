@@ -31,7 +31,7 @@ func run() int {
 	root := newRoot()
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
@@ -41,6 +41,7 @@ func run() int {
 	case errors.Is(err, errFaults):
 		return exitFaults
 	case !started || errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "%s --help tells more\n", command.CommandPath())
 		return exitUsage
 	}
 	return exitFailed

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"runtime"
 
@@ -20,8 +19,9 @@ import (
 	"yinshzero/train"
 )
 
-// runParams is what a configuration means to the packages. c comes from config.Load, which has checked its texts.
-func runParams(c config.Config, dir string, hub fleet.HubParams, log *slog.Logger) (pipeline.Params, error) {
+// runParams is what a configuration means to the packages. c comes from config.Load, which has checked its texts. The
+// logger is left to the caller.
+func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Params, error) {
 	p := pipeline.Params{
 		Dir: dir, Build: build(), Seed: c.Seed, Workers: c.SelfPlay.Workers,
 		Plan: plan(c), SimulationsEnd: c.Search.SimulationsEnd, GrowthPositions: c.Search.GrowthPositions,
@@ -30,13 +30,13 @@ func runParams(c config.Config, dir string, hub fleet.HubParams, log *slog.Logge
 		Gate: arena.Gate{
 			Elo0: c.Gate.Elo0, Elo1: c.Gate.Elo1, Alpha: c.Gate.Alpha, Beta: c.Gate.Beta, MaxPairs: c.Gate.MaxPairs,
 		},
-		GateSimulations: c.Gate.Simulations, AnchorPairs: c.Anchors.Pairs, Hub: hub, Log: log,
+		GateSimulations: c.Gate.Simulations, AnchorPairs: c.Anchors.Pairs, Hub: hub,
 	}
 	if p.Workers == 0 {
 		p.Workers = runtime.NumCPU()
 	}
 	p.Hub.Run = filepath.Base(dir)
-	p.Hub.MaxGames, p.Hub.AckWait, p.Hub.Log = c.Fleet.MaxBytes, c.Fleet.AckWait, log
+	p.Hub.MaxGames, p.Hub.AckWait = c.Fleet.MaxBytes, c.Fleet.AckWait
 	var err error
 	if p.Variant, err = rules.ParseVariant(c.Variant); err != nil {
 		return p, err

@@ -69,15 +69,16 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	p, err := runParams(cfg, f.dir, f.hub())
+	if err != nil {
+		return &usageError{err}
+	}
 	log, file, err := f.openLog(c.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	p, err := runParams(cfg, f.dir, f.hub(), log)
-	if err != nil {
-		return &usageError{err}
-	}
+	p.Log, p.Hub.Log = log, log
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	if f.length > 0 {

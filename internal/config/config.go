@@ -95,7 +95,7 @@ type Gate struct {
 	Elo1        float64 `yaml:"elo1" range:"-1000..1000"`      // the candidate is at least this good: accept
 	Alpha       float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
 	Beta        float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
-	MaxPairs    int     `yaml:"max_pairs" range:"1..100000"`   // undecided then: reject
+	MaxPairs    int     `yaml:"max_pairs" range:"8..100000"`   // undecided then: reject
 	Simulations int     `yaml:"simulations" range:"1..100000"` // a Move
 }
 
