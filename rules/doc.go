@@ -13,8 +13,12 @@
 //		pos.Play(moves[rng.IntN(len(moves))])
 //	}
 //
-// A turn is several Moves, so the player to move does not alternate: Position.ToMove says whose decision it is. The
-// rules and their sources are in docs/rules.md.
+// Everything has a text that is read back as it was: Moves, turns, Variants, Positions and Games, the lines of move
+// lists. ReplayGames, TraceGames and CheckTrace read files of them and tell every Fault; Perft, RandomGame and
+// RandomTrace are for checks and measurements.
 //
-// The package knows no search, no network and no files, and imports the standard library only.
+// A turn is several Moves, so the player to move does not alternate: Position.ToMove says whose decision it is. The
+// rules, their sources and the text formats are in docs/rules.md.
+//
+// The package knows no search, no network and no files by name, and imports the standard library only.
 package rules

@@ -3,9 +3,11 @@ package rules_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -138,6 +140,29 @@ func TestRandomTrace(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Two random games, whose Moves and traces may not change: a seed names its game.
+func TestGoldenTrace(t *testing.T) {
+	var b bytes.Buffer
+	err := errors.Join(rules.RandomTrace(&b, 1, 2, rules.Rows, rules.Standard()),
+		rules.RandomTrace(&b, 1, 2, rules.Cramp, rules.Mini()), rules.RandomTrace(&b, 1, 2, rules.Uniform, rules.Mini()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/random.golden"
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "trace", b.String(), string(want))
+}
+
 // The trace of a move list is the trace of its games; a game that is not legal has none.
 func TestTraceGames(t *testing.T) {
 	var b bytes.Buffer
@@ -154,8 +179,8 @@ func TestTraceGames(t *testing.T) {
 	if ok, bad, err := rules.CheckTrace(&b, rules.Variants(), noFault(t)); ok != 18 || bad != 0 || err != nil {
 		t.Errorf("ok=%d bad=%d, %v: want ok=18", ok, bad, err)
 	}
-	if _, _, err := rules.TraceGames(brokenWriter{}, strings.NewReader(in), func(rules.Fault) {}); err == nil {
-		t.Error("a broken writer is no error")
+	if ok, bad, err := rules.TraceGames(brokenWriter{}, strings.NewReader(in), func(rules.Fault) {}); ok != 18 || bad != 1 || err == nil {
+		t.Errorf("broken writer: ok=%d bad=%d, %v: want ok=18 bad=1 and an error", ok, bad, err)
 	}
 }
 

@@ -126,6 +126,16 @@ func shortTurn(v rules.Variant, p rules.Position, turn []rules.Move) (short, swa
 	return short, swapped
 }
 
+func TestStrings(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{rules.Pass.String(), "pass"}, {rules.Move(rules.NumMoves).String(), "Move(2274)"},
+		{rules.RemoveRowAt(rules.RowAt(84, rules.AxisBoth)).String(), "xk10-?"}, {rules.Point(85).String(), "?"},
+		{rules.Resigned.String(), "resigned"}, {rules.Unfinished.String(), "unfinished"}, {rules.Black.String(), "B"},
+	} {
+		wantText(t, "text", test.got, test.want)
+	}
+}
+
 func TestParseTurn(t *testing.T) {
 	mover := rulestest.Drawing{
 		Pieces: "We4 bf4 wg4 wf5-f8 bg5-g8 Wk8 Wk9 Wk10 Wj11 " + blackCorner, Phase: rules.PhaseMoveRing,
@@ -264,6 +274,11 @@ func TestParsePositionRejects(t *testing.T) {
 		{"rings neither here nor there", empty + "/W/move/51/0-0/0-0/B/0/standard", "together 0"},
 		{"won and on", strings.Replace(plain, "W", ".", 2) + "/W/move/46/3-0/0-0/B/0/standard", "want over"},
 		{"won, but the loser to move", strings.Replace(plain, "W", ".", 2) + "/B/over/46/3-0/0-0/B/0/standard", "the winner"},
+		{"won by both", strings.Replace(strings.Replace(plain, "W", ".", 2), "B", ".", 3) +
+			"/W/over/46/3-3/0-0/W/0/standard", "both sides"},
+		{"won after a pass", strings.Replace(plain, "W", ".", 2) + "/W/over/46/3-0/0-0/W/1/standard", "a pass makes no row"},
+		{"more rows than one move can make", strings.Repeat("w", rules.NumPoints-2) + "WB/W/row/16/0-0/0-0/W/0/5-1-99-3-1",
+			"more rows"},
 		{"won with an empty pool", strings.Replace(plain, "W", ".", 2) + "/W/over/0/3-0/0-0/W/0/5-5-5-5-3", "just taken"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -78,15 +78,22 @@ func WriteTrace(w io.Writer, g *Game) error {
 // TraceGames reads a move list and writes the trace of every game whose Moves are legal; the others are faults. It
 // returns how many games were good and bad, and an error if r or w fails.
 func TraceGames(w io.Writer, r io.Reader, fault func(Fault)) (ok, bad int, err error) {
-	var failed error
-	ok, bad, err = ReadGames(r, func(g *Game) error {
-		err := WriteTrace(w, g)
-		if at := (*PlyError)(nil); err != nil && !errors.As(err, &at) {
-			failed = err
-		}
-		return err
-	}, fault)
-	return ok, bad, errors.Join(failed, err)
+	out := stickyWriter{w: w}
+	ok, bad, err = ReadGames(r, func(g *Game) error { return WriteTrace(&out, g) }, fault)
+	return ok, bad, errors.Join(out.err, err)
+}
+
+// A stickyWriter writes until its first error, which it keeps and does not tell.
+type stickyWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (s *stickyWriter) Write(b []byte) (int, error) {
+	if s.err == nil {
+		_, s.err = s.w.Write(b)
+	}
+	return len(b), nil
 }
 
 // CheckTrace reads a trace and compares every line with the rules: side, phase, number and hash of the legal Moves, the
