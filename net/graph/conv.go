@@ -144,7 +144,7 @@ func (r *replica) convolveDX(c *convolution, x, grad *G.Node) (*G.Node, error) {
 func (r *replica) convolveDW(c *convolution, x, grad *G.Node, grads G.Nodes) error {
 	db, ds := make([]float32, c.layer.out), make([]float32, c.layer.out)
 	_, dw, err := apply(c.name+"dw", func(out []float32, in [][]float32) {
-		c.conv.Gradients(r.scratch, r.size, out, db, in[0], in[1], r.du)
+		c.conv.Gradients(r.weightScratch, r.size, out, db, in[0], in[1], r.du)
 		// out holds the gradient of scale·w.
 		clear(ds)
 		for i := 0; i < len(out); i += len(ds) {

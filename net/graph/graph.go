@@ -78,7 +78,7 @@ const (
 	microRows = 32
 	// maxLanes bounds the partial sums of the gradients. A lane is a run of micro-batches that one replica sums up;
 	// the lanes are summed in their order.
-	maxLanes = 8
+	maxLanes = 4
 )
 
 // A Graph holds a batch and its gradients and trains a net.Weights in place. It belongs to one goroutine; its replicas

@@ -22,38 +22,17 @@ func (r *replica) pool(name string, x *G.Node) (*G.Node, error) {
 	}
 	o.wrt[0] = true
 	o.diff = func(grad *G.Node) (G.Nodes, error) {
+		share := make([]float32, c)
 		_, dx, err := apply(name+"dpool", func(out []float32, in [][]float32) {
-			clear(out)
 			for i, cells := range r.rows.cells {
-				x, dx, top, d := in[0][i*size:][:size], out[i*size:][:size], in[1][i*2*c+c:][:c], in[2][i*2*c:][:2*c]
-				unpool(dx, x, top, d[:c], d[c:], cells)
+				top, d := in[1][i*2*c+c:][:c], in[2][i*2*c:][:2*c]
+				for j := range share {
+					share[j] = d[j] / float32(len(cells))
+				}
+				r.set.Unpool(out[i*size:][:size], in[0][i*size:][:size], top, share, d[c:], c, cells)
 			}
 		}, x.Shape().Clone(), x, y, grad)
 		return G.Nodes{dx}, err
 	}
 	return y, nil
-}
-
-// unpool adds to one board's dx the gradients of the means and the maxima of x, where x is positive. Of several cells
-// that hold the maximum the first has its gradient.
-func unpool(dx, x, top, dmean, dtop []float32, cells []int) {
-	for b := 0; b < len(top); b += kernel.Lanes {
-		var share, best [kernel.Lanes]float32
-		for l := range share {
-			share[l], best[l] = dmean[b+l]/float32(len(cells)), dtop[b+l]
-		}
-		xb, db := x[b*kernel.Cells:][:kernel.Lanes*kernel.Cells], dx[b*kernel.Cells:][:kernel.Lanes*kernel.Cells]
-		for _, cell := range cells {
-			v, d := (*[kernel.Lanes]float32)(xb[cell*kernel.Lanes:]), (*[kernel.Lanes]float32)(db[cell*kernel.Lanes:])
-			for l := range v {
-				if v[l] > 0 {
-					d[l] += share[l]
-					if v[l] == top[b+l] {
-						d[l] += best[l]
-						best[l] = 0
-					}
-				}
-			}
-		}
-	}
 }

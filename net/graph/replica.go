@@ -15,10 +15,12 @@ import (
 // replicas share, and has gradients of its own.
 type replica struct {
 	shared
-	size    int
-	scratch *kernel.Scratch
-	du      []float32 // scratch of the weights' gradients
-	rows    *rows     // the micro-batch in hand
+	size int
+	rows *rows // the micro-batch in hand
+
+	scratch       *kernel.Scratch
+	weightScratch *kernel.Scratch
+	du            []float32 // packed weights' gradients
 
 	graph   *G.ExprGraph
 	machine G.VM
@@ -68,14 +70,18 @@ var (
 	inputWidths = [numInputs]int{kernel.ActivationLen(net.NumPlanes), net.NumGlobals, rules.MaxMoves, net.NumWDL, net.NumRings}
 )
 
-// chunk is how many boards the kernels take at a time.
-const chunk = 4
+// How many boards the kernels take at a time: forward and for the input's gradient, and for the weights'. Measured.
+const (
+	chunk       = 2
+	weightChunk = 8
+)
 
 // newReplica builds graph and machine; scales are the factors of the losses in the total.
 func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error) {
 	r := &replica{
 		shared: s, size: size, graph: G.NewGraph(),
-		scratch: kernel.NewScratch(chunk, max(s.arch.Channels, net.NumPlanes)),
+		scratch:       kernel.NewScratch(chunk, s.arch.Channels),
+		weightScratch: kernel.NewScratch(weightChunk, s.arch.Channels),
 	}
 	packed := 0
 	for _, l := range s.layers {

@@ -5,7 +5,7 @@ var generic = Set{
 	name: "generic", group: Lanes,
 	in: genericIn, grad: genericGrad, out: genericOut, outBwd: genericOutBwd,
 	gemm: genericGemm, gemmTN: genericGemmTN, packG: genericPackG, unpack: genericUnpack,
-	colSum: genericColSum, pool: genericPool,
+	colSum: genericColSum, pool: genericPool, spread: genericSpread,
 }
 
 // row16 is the row of 16 lanes that begins at s[o].
@@ -273,6 +273,19 @@ func genericPool(x, sum, top []float32, n int) {
 		for l, v := range row16(x, i*Lanes) {
 			s[l] += v
 			t[l] = max(t[l], v)
+		}
+	}
+}
+
+func genericSpread(y, act, v []float32, n int) {
+	x := row16(v, 0)
+	for i := range n {
+		a, d := row16(act, i*Lanes), row16(y, i*Lanes)
+		for l := range d {
+			d[l] = 0
+			if a[l] > 0 {
+				d[l] = x[l]
+			}
 		}
 	}
 }

@@ -40,6 +40,8 @@ func colSum512(x *float32, acc *float32, n int)
 
 func pool512(x *float32, sum *float32, top *float32, n int)
 
+func spread512(y *float32, act *float32, v *float32, n int)
+
 func winoIn256(in *float32, tmp *float32, v *float32, xs int)
 
 func winoGrad256(in *float32, tmp *float32, v *float32, xs int)
@@ -55,3 +57,5 @@ func unpackG256(u *float32, w *float32, us int, ws int, n int, ustep int, wstep 
 func colSum256(x *float32, acc *float32, n int)
 
 func pool256(x *float32, sum *float32, top *float32, n int)
+
+func spread256(y *float32, act *float32, v *float32, n int)

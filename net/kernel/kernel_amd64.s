@@ -7278,6 +7278,28 @@ n:
 	VZEROUPPER
 	RET
 
+// func spread512(y *float32, act *float32, v *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·spread512(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    act+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VPXORD  Z31, Z31, Z31
+	VMOVUPS (DX), Z0
+
+n:
+	VMOVAPS   Z0, Z2
+	VCMPPS    $0x11, (CX), Z31, K1
+	VMOVAPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (AX)
+	ADDQ      $+64, CX
+	ADDQ      $+64, AX
+	DECQ      BX
+	JNZ       n
+	VZEROUPPER
+	RET
+
 // func winoIn256(in *float32, tmp *float32, v *float32, xs int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·winoIn256(SB), NOSPLIT, $0-32
@@ -13203,5 +13225,32 @@ n:
 	VMOVUPS Y2, (DX)
 	VMOVUPS Y1, 32(CX)
 	VMOVUPS Y3, 32(DX)
+	VZEROUPPER
+	RET
+
+// func spread256(y *float32, act *float32, v *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·spread256(SB), NOSPLIT, $0-32
+	MOVQ    y+0(FP), AX
+	MOVQ    act+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VPXOR   Y15, Y15, Y15
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+
+n:
+	VMOVAPS Y0, Y2
+	VCMPPS  $0x11, (CX), Y15, Y14
+	VANDPS  Y14, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVAPS Y1, Y3
+	VCMPPS  $0x11, 32(CX), Y15, Y14
+	VANDPS  Y14, Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    $+64, CX
+	ADDQ    $+64, AX
+	DECQ    BX
+	JNZ     n
 	VZEROUPPER
 	RET

@@ -302,6 +302,7 @@ func TestPoolAndSum(t *testing.T) {
 		const channels = 40
 		r := rand.New(rand.NewPCG(3, 0))
 		x := activations(t, r, 1, channels, true)
+		x[Grid[30]*Lanes], x[Grid[40]*Lanes] = 9, 9 // two cells share a maximum
 		for _, cells := range [][]int{Grid[:], Grid[20:50]} {
 			mean, top := fenced(t, 48), fenced(t, 48)
 			set.Pool(mean, top, x, channels, cells)
@@ -314,6 +315,25 @@ func TestPoolAndSum(t *testing.T) {
 			}
 			if e := max(off(mean, wm), off(top, wt)); !(e < 1e-6) {
 				t.Errorf("pool over %d cells is off by %g", len(cells), e)
+			}
+
+			share, dtop, dx := random(t, r, 48, 1), random(t, r, 48, 1), fenced(t, len(x))
+			set.Unpool(dx, x, top, share, dtop, channels, cells)
+			want := make([]float64, len(img))
+			for c := range channels {
+				first := true
+				for _, p := range cells {
+					if i := c*Cells + p; img[i] > 0 {
+						want[i] = float64(share[c])
+						if first && img[i] == wt[c] {
+							want[i] += float64(dtop[c])
+							first = false
+						}
+					}
+				}
+			}
+			if e := off(image(dx, 0, channels), want); !(e < 1e-6) {
+				t.Errorf("unpool over %d cells is off by %g", len(cells), e)
 			}
 		}
 		total := make([]float64, Lanes)
@@ -385,6 +405,7 @@ func TestAllocations(t *testing.T) {
 			c.Forward(s, 2, y, x, u, bias, x)
 			c.Backward(s, 2, y, x, u, x, nil)
 			set.Pool(mean, top, x, 32, Grid[:])
+			set.Unpool(y, x, top, mean, top, 32, Grid[:])
 		}); n != 0 {
 			t.Errorf("%v allocations, want none", n)
 		}

@@ -29,6 +29,7 @@ type Set struct {
 	unpack func(u, w []float32, us, ws, n, ustep, wstep int) // n times w = G^T u G on 16 lanes
 	colSum func(x, acc []float32, n int)                     // acc[16] += sum of n rows
 	pool   func(x, sum, top []float32, n int)                // sum[16] += rows, top[16] = max(top, rows)
+	spread func(y, act, v []float32, n int)                  // y = v[16] where act > 0, else 0, n rows
 }
 
 // Name is avx512, avx2 or generic.
@@ -83,6 +84,36 @@ func (s *Set) Pool(mean, top, x []float32, channels int, cells []int) {
 		}
 		for i := range m {
 			m[i] *= 1 / float32(len(cells))
+		}
+	}
+}
+
+// Unpool sets dx to the gradient of one board's activations x, zero where x is. share, [ceil(channels/16)*16], is a
+// cell's share of the gradients of the means: those divided by the number of cells; dtop are the gradients of the
+// maxima top. Of several cells that hold a maximum the first of cells has its gradient.
+func (s *Set) Unpool(dx, x, top, share, dtop []float32, channels int, cells []int) {
+	dx = dx[:ActivationLen(channels)]
+	if len(cells) != Points {
+		clear(dx)
+	}
+	for b := range Blocks(channels) {
+		xb, db := x[b*Lanes*Cells:][:Lanes*Cells], dx[b*Lanes*Cells:][:Lanes*Cells]
+		if len(cells) == Points {
+			s.spread(db, xb, share[b*Lanes:][:Lanes], Cells)
+		} else {
+			for _, c := range cells {
+				genericSpread(db[c*Lanes:], xb[c*Lanes:], share[b*Lanes:][:Lanes], 1)
+			}
+		}
+		for l := range Lanes {
+			if t := top[b*Lanes+l]; t > 0 {
+				for _, c := range cells {
+					if xb[c*Lanes+l] == t {
+						db[c*Lanes+l] += dtop[b*Lanes+l]
+						break
+					}
+				}
+			}
 		}
 	}
 }

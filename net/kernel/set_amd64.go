@@ -25,6 +25,7 @@ var avx512 = Set{
 	},
 	colSum: func(x, acc []float32, n int) { colSum512(&x[0], &acc[0], n) },
 	pool:   func(x, sum, top []float32, n int) { pool512(&x[0], &sum[0], &top[0], n) },
+	spread: func(y, act, v []float32, n int) { spread512(&y[0], &act[0], &v[0], n) },
 }
 
 // The AVX2 transforms handle 8 of the 16 lanes a call.
@@ -61,6 +62,7 @@ var avx2 = Set{
 	},
 	colSum: func(x, acc []float32, n int) { colSum256(&x[0], &acc[0], n) },
 	pool:   func(x, sum, top []float32, n int) { pool256(&x[0], &sum[0], &top[0], n) },
+	spread: func(y, act, v []float32, n int) { spread256(&y[0], &act[0], &v[0], n) },
 }
 
 func machineSets() []*Set {

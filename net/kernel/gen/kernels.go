@@ -611,3 +611,27 @@ func pool(s isa) {
 	asm.VZEROUPPER()
 	asm.RET()
 }
+
+// spread: y = v[0:16] where act > 0, else 0, over n rows.
+func spread(s isa) {
+	function("spread"+s.suf, "func(y, act, v *float32, n int)")
+	y, act, v, n := arg("y"), arg("act"), arg("v"), arg("n")
+	kz, t := s.last(1), s.last(2)
+	s.zero(kz)
+	nv := 64 / s.vb
+	for i := 0; i < nv; i++ {
+		asm.VMOVUPS(operand.Mem{Base: v, Disp: i * s.vb}, s.r[i])
+	}
+	asm.Label("n")
+	for i := 0; i < nv; i++ {
+		asm.VMOVAPS(s.r[i], s.r[2+i])
+		s.gate(operand.Mem{Base: act, Disp: i * s.vb}, s.r[2+i], kz, t)
+		asm.VMOVUPS(s.r[2+i], operand.Mem{Base: y, Disp: i * s.vb})
+	}
+	asm.ADDQ(imm(64), act)
+	asm.ADDQ(imm(64), y)
+	asm.DECQ(n)
+	asm.JNZ(operand.LabelRef("n"))
+	asm.VZEROUPPER()
+	asm.RET()
+}

@@ -33,6 +33,7 @@ func program() (*ir.File, error) {
 		unpackG(s, k)
 		colSum(s)
 		pool(s)
+		spread(s)
 	}
 	return asm.Result()
 }
