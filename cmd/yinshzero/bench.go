@@ -13,7 +13,7 @@ import (
 
 func newBench() *cobra.Command {
 	return group("bench", "Measure speed, on this machine and now",
-		newBenchRules(), newBenchEval(), newBenchSearch(), newBenchSelfplay(), newSignature())
+		newBenchRules(), newBenchEval(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newSignature())
 }
 
 // benchTime is how long a measurement takes unless --for says otherwise.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/internal/seed"
+	"yinshzero/net"
+	"yinshzero/net/graph"
+	"yinshzero/rules"
+)
+
+func newBenchTrain() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "train",
+		Short:   "Positions trained on a second, one thread",
+		Example: "  yinshzero bench train --arch 32x4p --batch 256 --json",
+		Args:    cobra.NoArgs,
+	}
+	batch := c.Flags().Int("batch", 128, "positions a step")
+	replicas := c.Flags().Int("replicas", 1, "threads that share a batch")
+	arch, asJSON, length := addArch(c), addJSON(c), addFor(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		p := graph.Params{Batch: *batch, Replicas: *replicas, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25}
+		if err := p.Validate(); err != nil {
+			return &usageError{err}
+		}
+		speed, err := trainingSpeed(c.Context(), arch.Arch, p, *length)
+		if err != nil {
+			return err
+		}
+		return printFigures(c, struct {
+			Arch      string  `json:"arch"`
+			Batch     int     `json:"batch"`
+			Replicas  int     `json:"replicas"`
+			Positions float64 `json:"positions_per_second"`
+		}{arch.String(), *batch, *replicas, speed}, *asJSON)
+	}
+	return c
+}
+
+// trainingSpeed takes steps on one batch for about the given time and returns positions a second. The first step, in
+// which memory is made ready, does not count.
+func trainingSpeed(ctx context.Context, a net.Arch, p graph.Params, length time.Duration) (float64, error) {
+	w := net.Init(a, seed.New(1).Child("weights", 0).Rand())
+	g, err := graph.New(w, p)
+	if err != nil {
+		return 0, err
+	}
+	solver, err := graph.NewSolver(w, graph.DefaultSolverParams())
+	if err != nil {
+		return 0, err
+	}
+	solver.LR = 1e-4
+	fillBatch(g, p.Batch)
+	step := func() error {
+		if _, err := g.Gradients(ctx); err != nil {
+			return err
+		}
+		_, err := g.Step(solver)
+		return err
+	}
+	if err := step(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	for n := p.Batch; ; n += p.Batch {
+		if err := step(); err != nil {
+			return 0, err
+		}
+		if d := time.Since(start); d >= length {
+			return float64(n) / d.Seconds(), nil
+		}
+	}
+}
+
+// fillBatch fills a batch with Positions of random games: equal shares for all Moves, the side to move wins.
+func fillBatch(g *graph.Graph, batch int) {
+	rng := seed.New(1).Child("batch", 0).Rand()
+	for row := 0; row < batch; {
+		game := rules.RandomGame(rules.Standard(), rules.Uniform, rng)
+		pos := rules.New(game.Variant)
+		for _, m := range game.Moves[:len(game.Moves)-1] {
+			if row == batch {
+				return
+			}
+			legal := pos.AppendMoves(nil)
+			policy := make([]float32, len(legal))
+			for i := range policy {
+				policy[i] = 1 / float32(len(legal))
+			}
+			g.Set(row, &graph.Example{
+				Planes: net.AppendPlanes(nil, &pos), Legal: legal, Policy: policy, PolicyWeight: 1,
+				WDL: [net.NumWDL]float32{1, 0, 0}, Rings: 4, ValueWeight: 1,
+			})
+			row++
+			pos.Play(m)
+		}
+	}
+}

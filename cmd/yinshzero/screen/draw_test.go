@@ -1,0 +1,121 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+
+	"yinshzero/arena"
+	"yinshzero/net/graph"
+	"yinshzero/pipeline"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func early() pipeline.Status {
+	return pipeline.Status{
+		Dir: "runs/mini", Elapsed: 75*time.Second + 400*time.Millisecond, Games: 57, Positions: 4120, WindowSize: 4120, WindowMin: 20000,
+		GamesPerSecond: 0.75, PositionsPerSecond: 54.9, EvaluationsPerSecond: 2310.2, Simulations: 16,
+		Waiting: "4,120 of 20,000 positions", NextCandidate: 500,
+		Best: pipeline.ModelStatus{ID: strings.Repeat("0123456789abcdef", 4)},
+	}
+}
+
+func late() pipeline.Status {
+	s := early()
+	s.Elapsed, s.Games, s.Positions, s.WindowSize, s.Waiting = 26*time.Hour, 1_234_567, 98_765_432, 2_000_000, ""
+	s.Quarantined, s.Step, s.NextCandidate, s.StepsPerSecond, s.LearningRate, s.Simulations = 3, 41_250, 41_500, 8.25, 0.00035, 64
+	s.Losses = graph.Losses{Total: 2.1234, Policy: 1.5, Value: 0.5934, Rings: 0.12}
+	score := arena.Score{Wins: 14, Draws: 2, Losses: 8}
+	score.Pairs = [5]int{1, 1, 6, 2, 2}
+	s.Gate = &pipeline.GateStatus{
+		Candidate: strings.Repeat("fedcba9876543210", 4), Step: 41_000, Score: score, Elo: 88.7, EloLow: -40, EloHigh: 230,
+		LLR: 1.07, Lower: -2.94, Upper: 2.94, MaxPairs: 100,
+	}
+	s.Best = pipeline.ModelStatus{ID: s.Best.ID, Step: 39_500, Measured: true, Elo: 812.4, EloLow: 760, EloHigh: 868}
+	s.Promotions, s.Rejections = 31, 44
+	for i := range 30 {
+		at := time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+		s.Events = append(s.Events, pipeline.Event{Time: at, Text: "promoted model=fedcba987654 score=\"+14 =2 -8 in 12 pairs\" reason=\"stronger\""})
+	}
+	return s
+}
+
+func TestDraw(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		in            pipeline.Status
+		width, height int
+	}{
+		{"early", early(), 100, 30},
+		{"late", late(), 120, 24},
+		{"narrow", late(), 40, 16},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Draw(tt.in, tt.width, tt.height, "q or Ctrl-C: finish and end")
+			lines := strings.Split(got, "\n")
+			if len(lines) > tt.height {
+				t.Errorf("%d lines, want at most %d", len(lines), tt.height)
+			}
+			for _, l := range lines {
+				if w := lipgloss.Width(l); w > tt.width {
+					t.Errorf("%d columns, want at most %d: %q", w, tt.width, l)
+				}
+			}
+			path := filepath.Join("testdata", tt.name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// A picture of a size that no terminal has does not fail.
+func TestDrawTiny(t *testing.T) {
+	for size := range 12 {
+		Draw(late(), size, size, "foot")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &model{ctx: ctx, cancel: cancel, status: early, width: 80, height: 24}
+	m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("x")})
+	if ctx.Err() != nil {
+		t.Fatal("the key x ended the run")
+	}
+	if _, cmd := m.Update(tea.KeyMsg{Type: tea.KeyCtrlC}); ctx.Err() == nil || cmd != nil {
+		t.Fatalf("after Ctrl-C: context %v, command %v: want it to end and the screen to stay", ctx.Err(), cmd)
+	}
+	if !strings.Contains(m.View(), "finishing") {
+		t.Errorf("the screen does not say that the run is finishing:\n%s", m.View())
+	}
+	if _, cmd := m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); cmd == nil || !errors.Is(m.err, errLeft) {
+		t.Errorf("the second key: command %v, error %v: want to leave", cmd, m.err)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	want := errors.New("no space")
+	m := &model{ctx: t.Context(), status: early}
+	if _, cmd := m.Update(ended{want}); cmd == nil || !errors.Is(m.err, want) {
+		t.Errorf("got command %v, error %v: want to quit with %v", cmd, m.err, want)
+	}
+}
