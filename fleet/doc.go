@@ -30,6 +30,10 @@
 //	games, err := hub.Games(ctx)
 //	g, err := games.Next(ctx)       // g.Record(), then g.Ack(ctx)
 //
+// A hub that listens does so with TLS, and lets in only workers whose public nkey is on its list: [Keygen] makes a worker's
+// [Credentials], [Allow] and [Revoke] keep the list. A worker may send games and results under its own name, take jobs and
+// read models, and nothing else.
+//
 // The package does not judge what arrives: replaying games, checking results and keeping what fails is the training run's.
-// It writes nothing to the run directory but the server's store.
+// It writes nothing to the run directory but the server's store and the keys.
 package fleet

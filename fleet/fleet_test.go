@@ -548,6 +548,18 @@ func lease(t *testing.T, w *Worker) *Lease {
 	return l
 }
 
+// leaseSoon asks until there is a job: one given back takes a moment to be handed out again.
+func leaseSoon(t *testing.T, w *Worker) *Lease {
+	t.Helper()
+	for {
+		l, ok, err := w.NextJob(deadline(t))
+		must(t, err)
+		if ok {
+			return l
+		}
+	}
+}
+
 func noJob(t *testing.T, w *Worker) {
 	t.Helper()
 	if l, ok, err := w.NextJob(deadline(t)); ok || err != nil {
@@ -645,15 +657,8 @@ func TestClosingWorkerGivesJobsBack(t *testing.T) {
 	if err := one.Err(); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
-	for {
-		l, ok, err := two.NextJob(ctx)
-		must(t, err)
-		if ok {
-			if l.d.Deliveries != 2 {
-				t.Errorf("delivery %d", l.d.Deliveries)
-			}
-			break
-		}
+	if l := leaseSoon(t, two); l.d.Deliveries != 2 {
+		t.Errorf("delivery %d", l.d.Deliveries)
 	}
 }
 
@@ -697,14 +702,7 @@ func TestUnreadableMessagesAreLeftOut(t *testing.T) {
 	r := result(t)
 	r.Points = 0.75
 	wantError(t, l.Done(ctx, r), "points 0.75")
-	for {
-		l, ok, err := w.NextJob(ctx)
-		must(t, err)
-		if ok {
-			must(t, l.Done(ctx, result(t)))
-			break
-		}
-	}
+	must(t, leaseSoon(t, w).Done(ctx, result(t)))
 	in, err := h.Results(ctx)
 	must(t, err)
 	t.Cleanup(in.Close)

@@ -25,7 +25,10 @@ type HubParams struct {
 
 	Dir    string // the embedded server's store; made if need be. One process at a time may use it
 	Listen string // host:port for workers of other machines; empty opens no port
-	URL    string // an existing NATS server instead of the embedded one; excludes Dir and Listen
+	Keys   string // directory of the hub's certificate and of the list of workers allowed in; needed to listen
+
+	URL   string // an existing NATS server instead of the embedded one; excludes Dir and Listen
+	Creds string // file of Credentials for that server; empty for none
 
 	Replicas   int           // copies of everything: 1, or 3 with a URL of three or more servers
 	MaxGames   int64         // bytes of games waiting to be taken in; when they are reached workers wait. At least 1 MiB
@@ -48,6 +51,9 @@ func (p *HubParams) Validate() error {
 	}
 	if p.URL != "" && p.Listen != "" {
 		errs = append(errs, errors.New("URL and listen: want at most one; an existing server opens its own ports"))
+	}
+	if p.Listen != "" && p.Keys == "" {
+		errs = append(errs, errors.New("listen: want a directory of keys as well"))
 	}
 	if p.Replicas < 1 || p.Replicas > 5 || (p.URL == "" && p.Replicas != 1) {
 		errs = append(errs, fmt.Errorf("replicas %d: want 1, or up to 5 with a URL", p.Replicas))
@@ -72,6 +78,7 @@ type Hub struct {
 	p   HubParams
 	n   names
 	srv *server.Server // nil with a URL
+	own []nats.Option  // what proves that a connection is the hub's own
 	nc  *nats.Conn
 	js  jetstream.JetStream
 
@@ -79,6 +86,7 @@ type Hub struct {
 	models jetstream.ObjectStore
 	jobs   jetstream.Stream
 
+	door  *doorkeeper // nil if no port is open
 	pulse *pulse
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
@@ -103,18 +111,34 @@ func OpenHub(ctx context.Context, p HubParams) (*Hub, error) {
 	beat, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.wg.Go(func() { h.pulse.run(beat, p.AckWait/3) })
+	if h.door != nil {
+		h.wg.Go(func() { h.guard(beat) })
+	}
 	return h, nil
 }
 
 func (h *Hub) start(ctx context.Context) error {
 	var err error
-	if h.p.URL == "" {
-		if h.srv, err = startServer(h.p); err != nil {
+	switch {
+	case h.p.URL == "":
+		if h.srv, h.door, err = startServer(h.p); err != nil {
+			return err
+		}
+		h.own = []nats.Option{nats.InProcessServer(h.srv)}
+		if h.door != nil {
+			h.own = append(h.own, h.door.options()...)
+		}
+	case h.p.Creds != "":
+		c, err := ReadCredentials(h.p.Creds)
+		if err != nil {
+			return err
+		}
+		if h.own, err = c.options(); err != nil {
 			return err
 		}
 	}
-	if h.nc, err = h.connect("hub"); err != nil {
-		return err
+	if h.nc, err = nats.Connect(h.p.URL, append(connOptions("hub"), h.own...)...); err != nil {
+		return fmt.Errorf("connect to NATS: %w", err)
 	}
 	if h.js, err = jetstream.New(h.nc); err != nil {
 		return err
@@ -122,22 +146,27 @@ func (h *Hub) start(ctx context.Context) error {
 	return h.makeStores(ctx)
 }
 
-// connect opens a connection for a holder of the hub's own rights.
-func (h *Hub) connect(name string) (*nats.Conn, error) {
-	url, opts := h.p.URL, connOptions(name)
-	if h.srv != nil {
-		opts = append(opts, nats.InProcessServer(h.srv))
+// sweepEvery is how soon a revoked worker's connection is cut.
+const sweepEvery = 5 * time.Second
+
+// guard cuts the connections of revoked workers until ctx is done.
+func (h *Hub) guard(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			h.door.sweep(h.srv)
+		}
 	}
-	nc, err := nats.Connect(url, opts...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", h.where(), err)
-	}
-	return nc, nil
 }
 
-func (h *Hub) where() string {
-	if h.srv != nil {
-		return "the embedded server"
+// URL returns the address that workers of other machines connect to; empty if the hub does not listen.
+func (h *Hub) URL() string {
+	if h.door != nil {
+		return "tls://" + h.srv.Addr().String()
 	}
 	return h.p.URL
 }

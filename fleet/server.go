@@ -14,8 +14,9 @@ import (
 const startTimeout = 30 * time.Second
 
 // startServer starts the embedded server. It forces every message to disk before it acknowledges it: the server's own
-// default is to do so every two minutes, which loses acknowledged games when the power fails.
-func startServer(p HubParams) (*server.Server, error) {
+// default is to do so every two minutes, which loses acknowledged games when the power fails. The
+// doorkeeper is nil if no port is opened.
+func startServer(p HubParams) (*server.Server, *doorkeeper, error) {
 	opts := &server.Options{
 		ServerName: "yinshzero-" + p.Run,
 		DontListen: true,
@@ -27,9 +28,16 @@ func startServer(p HubParams) (*server.Server, error) {
 
 		DisableJetStreamBanner: true,
 	}
+	var door *doorkeeper
+	if p.Listen != "" {
+		var err error
+		if door, err = listen(opts, p); err != nil {
+			return nil, nil, err
+		}
+	}
 	srv, err := server.NewServer(opts)
 	if err != nil {
-		return nil, fmt.Errorf("start server: %w", err)
+		return nil, nil, fmt.Errorf("start server: %w", err)
 	}
 	log := &serverLog{log: p.Log}
 	srv.SetLoggerV2(log, false, false, false)
@@ -40,9 +48,9 @@ func startServer(p HubParams) (*server.Server, error) {
 		if err == nil {
 			err = errors.New("it is not ready")
 		}
-		return nil, fmt.Errorf("start server with store %s: %w", p.Dir, err)
+		return nil, nil, fmt.Errorf("start server with store %s: %w", p.Dir, err)
 	}
-	return srv, nil
+	return srv, door, nil
 }
 
 // A serverLog takes the embedded server's log lines. The server calls Fatalf when it cannot start and expects it not to

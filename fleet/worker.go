@@ -21,9 +21,10 @@ import (
 
 // WorkerParams says who a worker is and where it keeps things.
 type WorkerParams struct {
-	Run  string // the run's name; Hub.Join fills it in
-	Name string // the worker's own, unique in the run: letters, digits, - and _
-	URL  string // the hub's address, such as nats://host:4222; not for Hub.Join
+	Run   string // the run's name; Hub.Join and Creds fill it in
+	Name  string // the worker's own, unique in the run: letters, digits, - and _; Creds fill it in
+	URL   string // the hub's address, such as tls://host:4222; not for Hub.Join
+	Creds string // file of Credentials; empty for a server that asks for none. Not for Hub.Join
 
 	Models     string // directory for models, in the registry's naming, which may be the registry's own; empty keeps none
 	Spool      string // directory for games while the hub is out of reach; empty keeps none, and Put waits
@@ -80,7 +81,23 @@ func Join(ctx context.Context, p WorkerParams) (*Worker, error) {
 	if p.URL == "" {
 		return nil, errors.New("join: want the hub's URL")
 	}
-	return join(ctx, p, nats.RetryOnFailedConnect(true))
+	opts := []nats.Option{nats.RetryOnFailedConnect(true)}
+	if p.Creds != "" {
+		c, err := ReadCredentials(p.Creds)
+		if err != nil {
+			return nil, fmt.Errorf("join: %w", err)
+		}
+		if (p.Run != "" && p.Run != c.Run) || (p.Name != "" && p.Name != c.Worker) {
+			return nil, fmt.Errorf("join: credentials %s are for worker %s of run %s, not for %s of %s", p.Creds, c.Worker, c.Run, p.Name, p.Run)
+		}
+		p.Run, p.Name = c.Run, c.Worker
+		secret, err := c.options()
+		if err != nil {
+			return nil, fmt.Errorf("join: %w", err)
+		}
+		opts = append(opts, secret...)
+	}
+	return join(ctx, p, opts...)
 }
 
 // Join connects a worker of the hub's own process.
@@ -89,10 +106,7 @@ func (h *Hub) Join(ctx context.Context, p WorkerParams) (*Worker, error) {
 	if p.Log == nil {
 		p.Log = h.p.Log
 	}
-	if h.srv != nil {
-		return join(ctx, p, nats.InProcessServer(h.srv))
-	}
-	return join(ctx, p)
+	return join(ctx, p, h.own...)
 }
 
 func join(ctx context.Context, p WorkerParams, opts ...nats.Option) (*Worker, error) {
