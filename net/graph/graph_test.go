@@ -392,3 +392,27 @@ func TestGradientsErrors(t *testing.T) {
 		t.Error("a solver for other weights took a step")
 	}
 }
+
+func BenchmarkStep(b *testing.B) {
+	for _, arch := range []string{"32x4", "32x4p", "64x6", "64x6p"} {
+		b.Run(arch, func(b *testing.B) {
+			rng := newRand(9)
+			w := randomWeights(b, arch, rng)
+			g := fill(b, w, testLosses, examples(rng, 256, rules.Standard()))
+			s, err := NewSolver(w, DefaultSolverParams())
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.LR = 1e-4
+			for b.Loop() {
+				if _, err := g.Gradients(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := g.Step(s); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*256)/b.Elapsed().Seconds(), "positions/s")
+		})
+	}
+}

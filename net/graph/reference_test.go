@@ -5,6 +5,7 @@ import (
 
 	"yinshzero/net"
 	"yinshzero/net/kernel"
+	"yinshzero/rules"
 )
 
 // reference is the network that package net documents, in plain float64 loops over images [channel][121].
@@ -148,14 +149,6 @@ func (r *reference) forward(e *Example) (logits, wdl, rings []float64) {
 		}
 		x = r.conv(h, c, net.Block(i)+net.Conv2, extra, x)
 	}
-	for _, m := range e.Legal {
-		plane, cell := net.PolicyIndex(m)
-		v := r.t[net.PolicyHead+net.BiasName][plane]
-		for ch := range c {
-			v += x[ch*kernel.Cells+cell] * r.t[net.PolicyHead+net.WeightName][ch*net.PolicyPlanes+plane]
-		}
-		logits = append(logits, v)
-	}
 	dense := func(x []float64, name string) []float64 {
 		b := r.t[name+net.BiasName]
 		y := product(x, r.t[name+net.WeightName], len(b))
@@ -168,5 +161,18 @@ func (r *reference) forward(e *Example) (logits, wdl, rings []float64) {
 	for i := range h {
 		h[i] = max(0, h[i])
 	}
-	return logits, dense(h, net.WDLHead), dense(h, net.RingsHead)
+	return r.logits(x, e.Legal), dense(h, net.WDLHead), dense(h, net.RingsHead)
+}
+
+func (r *reference) logits(x []float64, legal []rules.Move) []float64 {
+	var logits []float64
+	for _, m := range legal {
+		plane, cell := net.PolicyIndex(m)
+		v := r.t[net.PolicyHead+net.BiasName][plane]
+		for ch := range r.arch.Channels {
+			v += x[ch*kernel.Cells+cell] * r.t[net.PolicyHead+net.WeightName][ch*net.PolicyPlanes+plane]
+		}
+		logits = append(logits, v)
+	}
+	return logits
 }

@@ -1,0 +1,311 @@
+package graph
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"yinshzero/net"
+	"yinshzero/net/kernel"
+	"yinshzero/rules"
+)
+
+// bench is a graph of one operation: a replica without trunk and heads.
+type bench struct {
+	*replica
+	t *testing.T
+}
+
+func newBench(t *testing.T, set *kernel.Set, w *net.Weights, es []Example) *bench {
+	p := testLosses
+	p.Batch = len(es)
+	g, err := newGraph(w, p, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range es {
+		g.Set(i, &es[i])
+	}
+	g.pack()
+	r := g.replicas[0]
+	r.graph, r.params, r.rows = G.NewGraph(), nil, g.micros[0]
+	return &bench{r, t}
+}
+
+// variable adds numbers as a node whose gradient is wanted.
+func (b *bench) variable(name string, data []float32, shape ...int) *G.Node {
+	v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))
+	n := G.NewTensor(b.graph, tensor.Float32, len(shape), G.WithShape(shape...), G.WithName(name), G.WithValue(v))
+	b.params = append(b.params, param{node: n, tensor: name})
+	return n
+}
+
+// gradients runs the graph for the gradients of ½Σy², by name. That of y is y, which is zero where y is.
+func (b *bench) gradients(y *G.Node) map[string][]float32 {
+	b.t.Helper()
+	half := G.NewConstant(float32(0.5))
+	loss := G.Must(G.Mul(half, G.Must(G.Sum(G.Must(G.Sum(G.Must(G.HadamardProd(y, y)), 1))))))
+	var nodes G.Nodes
+	for _, p := range b.params {
+		nodes = append(nodes, p.node)
+	}
+	if _, err := G.Grad(loss, nodes...); err != nil {
+		b.t.Fatal(err)
+	}
+	m := G.NewTapeMachine(b.graph, G.BindDualValues(nodes...))
+	if err := m.RunAll(); err != nil {
+		b.t.Fatal(err)
+	}
+	grads := map[string][]float32{}
+	for _, p := range b.params {
+		v, err := p.node.Grad()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		grads[p.tensor] = v.Data().([]float32)
+	}
+	return grads
+}
+
+// compare holds some numbers of grad to central differences of f, which sees x changed in place.
+func (b *bench) compare(rng *rand.Rand, name string, grad []float32, x []float64, at func(i int) int, f func() float64) {
+	b.t.Helper()
+	scale := 0.0
+	for _, v := range grad {
+		scale = max(scale, math.Abs(float64(v)))
+	}
+	if scale == 0 {
+		b.t.Errorf("%v: no gradient of %s", b.set, name)
+	}
+	const h = 1e-6
+	for range 12 {
+		i := rng.IntN(len(x))
+		old := x[i]
+		x[i] = old + h
+		up := f()
+		x[i] = old - h
+		down := f()
+		x[i] = old
+		if want := (up - down) / (2 * h); math.Abs(float64(grad[at(i)])-want) > 1e-4*scale {
+			b.t.Errorf("%v: gradient %d of %s is %g, differences give %g", b.set, i, name, grad[at(i)], want)
+		}
+	}
+}
+
+func same(i int) int { return i }
+
+// trunkLike are positive activations of n boards, and the same as images [board][channel][121].
+func trunkLike(rng *rand.Rand, n, channels int) (blocks []float32, images [][]float64) {
+	blocks = kernel.Alloc(n * kernel.ActivationLen(channels))
+	for b := range n {
+		img := make([]float64, channels*kernel.Cells)
+		for c := range channels {
+			for _, p := range kernel.Grid {
+				v := float32(0.05 + rng.Float64())
+				img[c*kernel.Cells+p] = float64(v)
+				blocks[b*kernel.ActivationLen(channels)+imageToBlock(c*kernel.Cells+p)] = v
+			}
+		}
+		images = append(images, img)
+	}
+	return blocks, images
+}
+
+// imageToBlock is the place of an image's number in a board's activations.
+func imageToBlock(i int) int {
+	c, p := i/kernel.Cells, i%kernel.Cells
+	return (c/kernel.Lanes*kernel.Cells+p)*kernel.Lanes + c%kernel.Lanes
+}
+
+// onPoints makes differences skip cells that are no points, where activations cannot be.
+func onPoints(img []float64) []int {
+	var at []int
+	for i := range img {
+		if kernel.OnBoard(i % kernel.Cells) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// compareBoard compares the gradient of one board's activations.
+func (b *bench) compareBoard(rng *rand.Rand, name string, grad []float32, board int, img []float64, f func() float64) {
+	b.t.Helper()
+	points := onPoints(img)
+	x := make([]float64, len(points))
+	for i, p := range points {
+		x[i] = img[p]
+	}
+	offset := board * kernel.ActivationLen(b.arch.Channels)
+	b.compare(rng, name, grad, x, func(i int) int { return offset + imageToBlock(points[i]) }, func() float64 {
+		for i, p := range points {
+			img[p] = x[i]
+		}
+		return f()
+	})
+}
+
+func halfSquares(xs ...[]float64) float64 {
+	s := 0.0
+	for _, x := range xs {
+		for _, v := range x {
+			s += v * v / 2
+		}
+	}
+	return s
+}
+
+func TestConvolutionGradients(t *testing.T) {
+	for _, set := range kernel.All() {
+		rng := newRand(20)
+		w := randomWeights(t, "32x1", rng)
+		b := newBench(t, set, w, examples(rng, 2, rules.Standard()))
+		const c = 32
+		xs, ximg := trunkLike(rng, 2, c)
+		extra := make([]float32, 2*c)
+		for i := range extra {
+			extra[i] = float32(rng.NormFloat64())
+		}
+		// A whole block: the skip's gradient takes its way through the first convolution.
+		x := b.variable("x", xs, 2, len(xs)/2)
+		first, err := b.convolve(b.layers[1], x, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := b.convolve(b.layers[2], first.out, b.variable("extra", extra, 2, c), &skip{x, first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grads := b.gradients(second.out)
+
+		ref, e := newReference(w), wide(extra)
+		f := func() float64 {
+			s := 0.0
+			for i, img := range ximg {
+				h := ref.conv(img, c, net.Block(0)+net.Conv1, make([]float64, c), nil)
+				s += halfSquares(ref.conv(h, c, net.Block(0)+net.Conv2, e[i*c:][:c], img))
+			}
+			return s
+		}
+		for _, layer := range []string{net.Conv1, net.Conv2} {
+			for _, part := range []string{net.WeightName, net.ScaleName, net.BiasName} {
+				name := net.Block(0) + layer + part
+				b.compare(rng, name, grads[name], ref.t[name], same, f)
+			}
+		}
+		b.compare(rng, "extra", grads["extra"], e, same, f)
+		for i, img := range ximg {
+			b.compareBoard(rng, "x", grads["x"], i, img, f)
+		}
+	}
+}
+
+func TestPoolGradients(t *testing.T) {
+	for _, set := range kernel.All() {
+		rng := newRand(21)
+		w := randomWeights(t, "32x1", rng)
+		es := examples(rng, 2, rules.Standard(), small())
+		b := newBench(t, set, w, es)
+		xs, ximg := trunkLike(rng, 2, 32)
+		y, err := b.pool("", b.variable("x", xs, 2, len(xs)/2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		grads := b.gradients(y)
+		ref := newReference(w)
+		f := func() float64 {
+			s := 0.0
+			for i, img := range ximg {
+				s += halfSquares(ref.pool(img, wide(es[i].Planes[net.PlaneBoard*net.Cells:][:net.Cells])))
+			}
+			return s
+		}
+		for i, img := range ximg {
+			b.compareBoard(rng, "x", grads["x"], i, img, f)
+		}
+	}
+}
+
+func TestPolicyGradients(t *testing.T) {
+	for _, set := range kernel.All() {
+		rng := newRand(22)
+		w := randomWeights(t, "32x1", rng)
+		es := examples(rng, 2, rules.Standard())
+		b := newBench(t, set, w, es)
+		xs, ximg := trunkLike(rng, 2, 32)
+		// The cross-entropy follows, so that the masked logits have no part.
+		logits, err := b.policy(b.variable("x", xs, 2, len(xs)/2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := G.NewMatrix(b.graph, tensor.Float32, G.WithShape(2, rules.MaxMoves), G.WithName("target"), G.WithValue(b.rows.inputs[inPolicy]))
+		h, err := b.crossEntropy("policy", logits, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grads := b.gradients(G.Must(G.Reshape(h, tensor.Shape{2, 1})))
+		ref := newReference(w)
+		f := func() float64 {
+			s := 0.0
+			for i, img := range ximg {
+				h := float64(es[i].PolicyWeight) * crossEntropy(ref.logits(img, es[i].Legal), es[i].Policy)
+				s += h * h / 2
+			}
+			return s
+		}
+		for _, part := range []string{net.WeightName, net.BiasName} {
+			name := net.PolicyHead + part
+			b.compare(rng, name, grads[name], ref.t[name], same, f)
+		}
+		b.compareBoard(rng, "x", grads["x"], 1, ximg[1], f)
+	}
+}
+
+// TestCrossEntropy: far apart rows, a weight other than 1, and a row without target.
+func TestCrossEntropy(t *testing.T) {
+	rng := newRand(23)
+	b := newBench(t, kernel.All()[0], randomWeights(t, "32x1", rng), examples(rng, 3, rules.Standard()))
+	logits := []float32{800, 801, 802.5, -300, -301, -299, 1, 2, 3}
+	targets := []float32{0.2, 0.3, 0.5, 0, 1.5, 0.5, 0, 0, 0}
+	target := G.NewMatrix(b.graph, tensor.Float32, G.WithShape(3, 3), G.WithName("target"),
+		G.WithValue(tensor.New(tensor.WithShape(3, 3), tensor.WithBacking(targets))))
+	h, err := b.crossEntropy("test", b.variable("logits", logits, 3, 3), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grad := b.gradients(G.Must(G.Reshape(h, tensor.Shape{3, 1})))["logits"]
+	x := wide(logits)
+	f := func() float64 {
+		s := 0.0
+		for i := 0; i < 9; i += 3 {
+			h := crossEntropy(x[i:i+3], targets[i:i+3])
+			s += h * h / 2
+		}
+		return s
+	}
+	b.compare(rng, "logits", grad, x, same, f)
+	for i := 6; i < 9; i++ {
+		if grad[i] != 0 {
+			t.Errorf("a row without target has the gradient %g", grad[i])
+		}
+	}
+}
+
+// TestOpErrors: an operation refuses what it cannot compute instead of panicking.
+func TestOpErrors(t *testing.T) {
+	g := G.NewGraph()
+	x := G.NewMatrix(g, tensor.Float64, G.WithShape(1, 1), G.WithName("x"), G.WithValue(tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float64{1}))))
+	o, _, err := apply("copy", func(out []float32, in [][]float32) { copy(out, in[0]) }, tensor.Shape{1, 1}, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Do(x.Value()); err == nil {
+		t.Error("float64 was taken for float32")
+	}
+	if _, err := o.SymDiff(G.Nodes{x}, x, x); err == nil {
+		t.Error("an operation without derivative was differentiated")
+	}
+}
