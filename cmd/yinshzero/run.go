@@ -59,12 +59,14 @@ Ctrl-C finishes what is in hand and ends; a second one ends at once.`,
 	c.Flags().StringVar(&f.listen, "listen", "", "open `HOST:PORT` to workers of other machines")
 	c.Flags().StringVar(&f.url, "nats", "", "use the NATS server at `URL` instead of one in this process")
 	c.Flags().BoolVar(&f.plain, "plain", false, "log lines instead of a screen")
-	c.MarkFlagsMutuallyExclusive("listen", "nats")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.run(c) }
 	return c
 }
 
 func (f *runFlags) run(c *cobra.Command) (err error) {
+	if f.listen != "" && f.url != "" {
+		return usagef("--listen and --nats: want at most one; the server at the URL opens its own ports")
+	}
 	cfg, err := f.load()
 	if err != nil {
 		return err
@@ -113,8 +115,12 @@ func (f *runFlags) load() (config.Config, error) {
 		path = own
 	}
 	cfg, err := config.Load(path, f.set)
-	if err != nil {
+	var fault *config.Fault
+	switch {
+	case errors.As(err, &fault):
 		return cfg, &usageError{err}
+	case err != nil:
+		return cfg, err
 	}
 	if !begun {
 		return cfg, nil

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"yinshzero": main})
+}
+
+// The scripts run the commands as a user does.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			configs, err := os.Getwd()
+			e.Setenv("CONFIGS", configs+"/../../configs")
+			return err
+		},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit},
+		Condition: func(c string) (bool, error) { return c == "short" && testing.Short(), nil },
+	})
+}
+
+// exit is a script's command: exit CODE PROGRAM ARGS … runs a program that must end with the code.
+func exit(ts *testscript.TestScript, _ bool, args []string) {
+	got := 0
+	var failed *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &failed) {
+		got = failed.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// Every command has a short text and, unless it only holds others, an example that is its own.
+func TestHelp(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Short == "" {
+			t.Errorf("%s has no short text", c.CommandPath())
+		}
+		if !c.HasSubCommands() && !strings.Contains(c.Example, c.CommandPath()) {
+			t.Errorf("%s has no example: %q", c.CommandPath(), c.Example)
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot())
+}
+
+// Every module in the binary is named in the notices.
+func TestNotices(t *testing.T) {
+	text, err := os.ReadFile("../../THIRD_PARTY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || len(info.Deps) == 0 {
+		t.Fatal("this binary does not know its modules")
+	}
+	for _, m := range info.Deps {
+		forTests := m.Path == "github.com/rogpeppe/go-internal" || m.Path == "golang.org/x/tools"
+		if !forTests && !strings.Contains(string(text), "| "+m.Path+" |") {
+			t.Errorf("THIRD_PARTY.md does not name %s", m.Path)
+		}
+	}
+}
