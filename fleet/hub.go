@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -137,7 +138,7 @@ func (h *Hub) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if h.nc, err = nats.Connect(h.p.URL, append(connOptions("hub"), h.own...)...); err != nil {
+	if h.nc, err = nats.Connect(h.p.URL, slices.Concat(connOptions("hub"), h.own)...); err != nil {
 		return fmt.Errorf("connect to NATS: %w", err)
 	}
 	if h.js, err = jetstream.New(h.nc); err != nil {

@@ -48,7 +48,7 @@ func startServer(p HubParams) (*server.Server, *doorkeeper, error) {
 		if err == nil {
 			err = errors.New("it is not ready")
 		}
-		return nil, nil, fmt.Errorf("start server with store %s: %w", p.Dir, err)
+		return nil, nil, fmt.Errorf("start server with store %s: %w: if the store is damaged, delete it, the run makes it anew", p.Dir, err)
 	}
 	return srv, door, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,7 +142,7 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 			return err
 		}
 	}
-	opts = append(connOptions(workerPrefix+w.p.Name), append(opts,
+	opts = slices.Concat(connOptions(workerPrefix+w.p.Name), opts, []nats.Option{
 		nats.ReconnectHandler(func(*nats.Conn) {
 			select {
 			case w.rewatch <- struct{}{}:
@@ -149,7 +150,7 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 			}
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { w.stop() }),
-	)...)
+	})
 	if w.nc, err = nats.Connect(w.p.URL, opts...); err != nil {
 		return err
 	}
