@@ -281,6 +281,9 @@ func (h *Hub) PublishModel(ctx context.Context, b []byte) (data.ModelID, error) 
 		return data.ModelID{}, fmt.Errorf("publish model %s: %w", id.Short(), err)
 	}
 	if _, err := h.models.Put(ctx, jetstream.ObjectMeta{Name: id.String()}, bytes.NewReader(b)); err != nil {
+		if ctx.Err() != nil { // which the store tells as a timeout
+			err = ctx.Err()
+		}
 		return data.ModelID{}, fmt.Errorf("publish model %s: %w", id.Short(), err)
 	}
 	return data.ModelID(id), nil
