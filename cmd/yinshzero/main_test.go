@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -22,11 +24,19 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			configs, err := os.Getwd()
-			e.Setenv("CONFIGS", configs+"/../../configs")
-			return err
+			here, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			e.Setenv("CONFIGS", filepath.Join(here, "../../configs"))
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("FREE", l.Addr().String()) // an address that nobody listens on
+			return l.Close()
 		},
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit, "let": let},
 		Condition: func(c string) (bool, error) { return c == "short" && testing.Short(), nil },
 	})
 }
@@ -43,6 +53,11 @@ func exit(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
+}
+
+// let is a script's command: let NAME FILE sets a variable to what a file, such as stdout, holds.
+func let(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 // Every command has a short text and, unless it only holds others, an example that is its own.

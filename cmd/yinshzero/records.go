@@ -10,7 +10,7 @@ import (
 
 func newRecords() *cobra.Command {
 	return group("records", "Look into game records and look after them",
-		newRecordsVerify(), newRecordsStat(), newRecordsDump(), newRecordsRepair())
+		newRecordsVerify(), newRecordsStat(), newRecordsDump(), newRecordsExport(), newRecordsImport(), newRecordsRepair())
 }
 
 func newRecordsVerify() *cobra.Command {
@@ -67,15 +67,50 @@ func newRecordsDump() *cobra.Command {
 		Example: "  yinshzero records dump runs/standard/records | less",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, paths []string) error {
-			bad := 0
-			report := badRecord(c)
-			err := data.Dump(c.OutOrStdout(), paths, func(err error) { bad++; report(err) })
-			if err == nil && bad > 0 {
-				return errFaults
-			}
-			return err
+			return counting(c, func(fault func(error)) error { return data.Dump(c.OutOrStdout(), paths, fault) })
 		},
 	}
+}
+
+func newRecordsExport() *cobra.Command {
+	return &cobra.Command{
+		Use:     "export PATH …",
+		Short:   "Print games as a move list",
+		Example: "  yinshzero records export runs/standard/records | yinshzero rules replay",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, paths []string) error {
+			return counting(c, func(fault func(error)) error { return data.Export(c.OutOrStdout(), paths, fault) })
+		},
+	}
+}
+
+func newRecordsImport() *cobra.Command {
+	return &cobra.Command{
+		Use:     "import SHARD < move list",
+		Short:   "Write the games of a move list to a new shard",
+		Example: "  yinshzero records import games.shard < games.moves",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return counting(c, func(fault func(error)) error {
+				info, err := data.Import(args[0], c.InOrStdin(), "standard input", fault)
+				if err == nil {
+					_, err = fmt.Fprintf(c.OutOrStdout(), "games=%d\n", info.Games)
+				}
+				return err
+			})
+		},
+	}
+}
+
+// counting does work that reports faults, and fails if there were any.
+func counting(c *cobra.Command, work func(fault func(error)) error) error {
+	bad := 0
+	report := badRecord(c)
+	err := work(func(err error) { bad++; report(err) })
+	if err == nil && bad > 0 {
+		return errFaults
+	}
+	return err
 }
 
 func newRecordsRepair() *cobra.Command {

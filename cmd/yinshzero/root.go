@@ -25,7 +25,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 // newRoot is the whole command line.
 func newRoot() *cobra.Command {
 	root := group("yinshzero", "A YINSH player trained by self-play, and the tools around it",
-		newRun(), newMatch(), newLadder(), newRecords(), newRules(), newBench(), newVersion())
+		newRun(), newWorker(), newFleet(), newMatch(), newLadder(), newRecords(), newRules(), newBench(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	return root
 }

@@ -31,10 +31,11 @@ const progressEvery = 10 * time.Second
 
 // runFlags are the flags of yinshzero run.
 type runFlags struct {
-	config, dir, listen, url string
-	set                      []string
-	length                   time.Duration
-	plain                    bool
+	config, dir        string
+	listen, url, creds string
+	set                []string
+	length             time.Duration
+	plain              bool
 }
 
 func newRun() *cobra.Command {
@@ -58,6 +59,7 @@ Ctrl-C finishes what is in hand and ends; a second one ends at once.`,
 	c.Flags().StringArrayVar(&f.set, "set", nil, "override a value of the configuration, `KEY=VALUE`; may be repeated")
 	c.Flags().StringVar(&f.listen, "listen", "", "open `HOST:PORT` to workers of other machines")
 	c.Flags().StringVar(&f.url, "nats", "", "use the NATS server at `URL` instead of one in this process")
+	c.Flags().StringVar(&f.creds, "creds", "", "credentials for that server, a `FILE`")
 	c.Flags().BoolVar(&f.plain, "plain", false, "log lines instead of a screen")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.run(c) }
 	return c
@@ -139,9 +141,12 @@ func (f *runFlags) load() (config.Config, error) {
 // hub says where the run meets its workers.
 func (f *runFlags) hub() fleet.HubParams {
 	p := fleet.DefaultHubParams()
-	p.Listen, p.URL = f.listen, f.url
+	p.Listen, p.URL, p.Creds = f.listen, f.url, f.creds
 	if f.url == "" {
 		p.Dir = filepath.Join(f.dir, "hub")
+	}
+	if f.listen != "" {
+		p.Keys = keysDir(f.dir)
 	}
 	return p
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/fleet"
+)
+
+func newFleet() *cobra.Command {
+	return group("fleet", "Let workers of other machines into a run", newKeygen(), newAllow(), newRevoke(), newFleetStatus())
+}
+
+// keysDir is where a run's hub keeps its certificate and the list of workers.
+func keysDir(run string) string { return filepath.Join(run, "keys") }
+
+func addRun(c *cobra.Command) *string {
+	return c.Flags().String("dir", "runs/standard", "the run's directory")
+}
+
+func newKeygen() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "keygen WORKER FILE",
+		Short: "Make the credentials of a worker",
+		Long: `Make the credentials with which a worker joins a run: a secret file for the worker's machine. It opens nothing until its
+public key, which is printed, is allowed.`,
+		Example: "  yinshzero fleet keygen --dir runs/standard anna anna.creds",
+		Args:    cobra.ExactArgs(2),
+	}
+	dir := addRun(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		creds, err := fleet.Keygen(keysDir(*dir), filepath.Base(*dir), args[0])
+		if err != nil {
+			return err
+		}
+		public, err := creds.Public()
+		if err := errors.Join(err, creds.Save(args[1])); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.OutOrStdout(), public)
+		return err
+	}
+	return c
+}
+
+func newAllow() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "allow WORKER PUBLIC-KEY",
+		Short:   "Let a worker in",
+		Example: "  yinshzero fleet allow --dir runs/standard anna UBXN…",
+		Args:    cobra.ExactArgs(2),
+	}
+	dir := addRun(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		return fleet.Allow(keysDir(*dir), fleet.Permit{Worker: args[0], Public: args[1]})
+	}
+	return c
+}
+
+func newRevoke() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "revoke WORKER",
+		Short:   "Shut a worker out",
+		Example: "  yinshzero fleet revoke --dir runs/standard anna",
+		Args:    cobra.ExactArgs(1),
+	}
+	dir := addRun(c)
+	c.RunE = func(_ *cobra.Command, args []string) error { return fleet.Revoke(keysDir(*dir), args[0]) }
+	return c
+}
+
+func newFleetStatus() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "List the workers that may join",
+		Example: "  yinshzero fleet status --dir runs/standard --json",
+		Args:    cobra.NoArgs,
+	}
+	dir, asJSON := addRun(c), addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		permits, err := fleet.Permits(keysDir(*dir))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c, struct {
+				Workers []fleet.Permit `json:"workers"`
+			}{permits})
+		}
+		for _, p := range permits {
+			if _, err := fmt.Fprintf(c.OutOrStdout(), "%s %s\n", p.Worker, p.Public); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}

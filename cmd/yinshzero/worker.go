@@ -1,0 +1,50 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/fleet"
+	"yinshzero/pipeline"
+)
+
+func newWorker() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Play self-play and gate games for a run elsewhere",
+		Long: `Play for a run on another machine, which was started with --listen and has let this worker in (yinshzero fleet). The
+worker keeps models, and games that it cannot deliver, in its directory. Ctrl-C ends it.`,
+		Example: "  yinshzero worker --nats tls://trainer:4222 --creds anna.creds --parallel 8",
+		Args:    cobra.NoArgs,
+	}
+	var p fleet.WorkerParams
+	c.Flags().StringVar(&p.URL, "nats", "", "the hub's `URL`")
+	c.Flags().StringVar(&p.Creds, "creds", "", "the `FILE` that yinshzero fleet keygen made")
+	dir := c.Flags().String("dir", "worker", "directory for models and undelivered games")
+	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once, 1 or more")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if p.URL == "" || p.Creds == "" {
+			return usagef("want --nats URL and --creds FILE")
+		}
+		if *parallel < 1 {
+			return usagef("parallel is %d: want 1 or more", *parallel)
+		}
+		p.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+		p.Models, p.Spool = filepath.Join(*dir, "models"), filepath.Join(*dir, "spool")
+		w, err := fleet.Join(c.Context(), p)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.Close()) }()
+		p.Log.Info("joined", "worker", w.Name(), "variant", w.Manifest().Variant)
+		var counts pipeline.Counts
+		err = pipeline.Work(c.Context(), w, *parallel, build(), &counts, p.Log)
+		p.Log.Info("ended", "games", counts.Games.Load(), "pairs", counts.Pairs.Load(), "spooled", w.Spooled())
+		return err
+	}
+	return c
+}
