@@ -209,6 +209,8 @@ func (h *Hub) makeStores(ctx context.Context) error {
 			return fmt.Errorf("make stream %s: %w", s.Name, err)
 		}
 	}
+	// Games and results are taken in by this process alone. Its consumers are made anew, so that what an earlier process
+	// had in hand comes at once and first, before anything new.
 	for stream, durable := range map[string]string{n.games(): ingest, n.results(): ingest, n.jobs(): workers, n.dead(): notices} {
 		c := jetstream.ConsumerConfig{
 			Durable: durable, AckPolicy: jetstream.AckExplicitPolicy, AckWait: p.AckWait,
@@ -216,6 +218,11 @@ func (h *Hub) makeStores(ctx context.Context) error {
 		}
 		if durable == notices {
 			c.MaxDeliver = -1
+		}
+		if durable == ingest {
+			if err := h.js.DeleteConsumer(ctx, stream, durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+				return fmt.Errorf("renew consumer of %s: %w", stream, err)
+			}
 		}
 		if _, err := h.js.CreateOrUpdateConsumer(ctx, stream, c); err != nil {
 			return fmt.Errorf("make consumer of %s: %w", stream, err)

@@ -493,8 +493,8 @@ type Lease struct {
 	key string // names this putting of the job: its results are the same result
 }
 
-// NextJob takes a job. It returns false at once if none is waiting or the hub is out of reach. It fails when the worker
-// should stop: see Err.
+// NextJob takes a job. It returns false at once if none is waiting or the hub is out of reach; a job just put may take a
+// moment to be handed out. It fails when the worker should stop: see Err.
 func (w *Worker) NextJob(ctx context.Context) (*Lease, bool, error) {
 	for {
 		if err := errors.Join(ctx.Err(), w.Err()); err != nil {
