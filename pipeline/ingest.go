@@ -70,17 +70,17 @@ func (r *Run) take(ctx context.Context, s *shardInHand, g *fleet.Game) error {
 		return r.quarantine(ctx, g, err)
 	}
 	hash := rec.Hash()
-	if r.window.Contains(hash) {
-		return g.Ack(ctx) // delivered again: it is in a shard
-	}
-	if _, ok := s.hashes[hash]; ok {
-		return g.Ack(ctx)
+	if _, ok := r.known[hash]; ok || r.window.Contains(hash) {
+		return g.Ack(ctx) // it is in a shard
 	}
 	if len(s.games) == 0 {
 		s.due, s.hashes = time.Now().Add(r.params.ShardAge), make(map[[32]byte]struct{})
 	}
-	s.games, s.records = append(s.games, g), append(s.records, rec)
-	s.hashes[hash] = struct{}{}
+	s.games = append(s.games, g) // delivered twice, it is acknowledged twice, and both when it is on disk
+	if _, ok := s.hashes[hash]; !ok {
+		s.records = append(s.records, rec)
+		s.hashes[hash] = struct{}{}
+	}
 	return nil
 }
 
@@ -149,4 +149,31 @@ func (r *Run) quarantine(ctx context.Context, g *fleet.Game, reason error) error
 	r.mu.Unlock()
 	r.note("game refused", "worker", g.Worker, "file", path+".game", "reason", reason)
 	return g.Term(reason.Error())
+}
+
+// openRecords opens the window. The games of the newest shard are remembered: if a kill came between its writing and their
+// acknowledgement they are delivered once more, before anything new.
+func (r *Run) openRecords() (err error) {
+	dir := r.dir(recordsDir)
+	if r.window, err = data.OpenWindow(dir, r.params.Window); err != nil {
+		return err
+	}
+	for _, fault := range r.window.Faults() {
+		r.params.Log.Warn("shard is damaged: its other games are used", "error", fault)
+	}
+	shards, err := data.Shards(dir)
+	if err != nil || len(shards) == 0 {
+		return err
+	}
+	newest, err := data.OpenShard(shards[len(shards)-1])
+	if err != nil {
+		return nil // it is among the window's faults, and nothing in it counts
+	}
+	r.known = make(map[[32]byte]struct{})
+	for rec, err := range newest.Records() {
+		if err == nil { // else it is among the window's faults
+			r.known[rec.Hash()] = struct{}{}
+		}
+	}
+	return newest.Close()
 }

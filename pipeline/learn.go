@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"yinshzero/data"
 	"yinshzero/internal/atomicfile"
 	"yinshzero/net/graph"
 	"yinshzero/registry"
@@ -199,7 +198,7 @@ type metricsLine struct {
 func (r *Run) writeMetrics(m meanLosses) error {
 	l := m.mean()
 	b, err := json.Marshal(metricsLine{
-		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: int64(r.window.Games()), Positions: r.window.Total(),
+		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
 		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
 		Rings: l.Rings, Evaluations: r.counts.Evaluations.Load(),
 	})
@@ -212,15 +211,4 @@ func (r *Run) writeMetrics(m meanLosses) error {
 	}
 	_, err = f.Write(append(b, '\n'))
 	return errors.Join(err, f.Close())
-}
-
-// openRecords opens the window and learns which games are there already.
-func (r *Run) openRecords() (err error) {
-	if r.window, err = data.OpenWindow(r.dir(recordsDir), r.params.Window); err != nil {
-		return err
-	}
-	for _, fault := range r.window.Faults() {
-		r.params.Log.Warn("shard is damaged: its other games are used", "error", fault)
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"yinshzero/data"
 	"yinshzero/fleet"
+	"yinshzero/internal/atomicfile"
 	"yinshzero/internal/seed"
 	"yinshzero/net"
 	"yinshzero/registry"
@@ -41,6 +42,7 @@ type Run struct {
 	registry *registry.Registry
 	window   *data.Window
 	trainer  *train.Trainer
+	known    map[[32]byte]struct{} // hashes of the games in the newest shard when the run was opened
 
 	grown      chan struct{} // holds a token when games have come in since learn last looked
 	candidates chan struct{} // holds a token when a candidate may have come since judge last looked
@@ -83,6 +85,11 @@ func (r *Run) open(ctx context.Context) error {
 		return err
 	case !ok:
 		return errors.New("another process holds this run: stop it first, or choose another directory")
+	}
+	for _, d := range []string{modelsDir, recordsDir, checkpointDir, quarantineDir} {
+		if _, err := atomicfile.RemoveTemps(r.dir(d)); err != nil {
+			return err
+		}
 	}
 	if err := r.openModels(); err != nil {
 		return err

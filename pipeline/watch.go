@@ -20,7 +20,7 @@ func (r *Run) watch(ctx context.Context) error {
 	defer clock.Stop()
 	var ticks []tick
 	for {
-		now := tick{time.Now(), int64(r.window.Games()), r.window.Total(), r.counts.Evaluations.Load(), r.steps()}
+		now := tick{time.Now(), r.window.TotalGames(), r.window.Total(), r.counts.Evaluations.Load(), r.steps()}
 		ticks = append(ticks, now)
 		for len(ticks) > 2 && now.at.Sub(ticks[1].at) >= rateSpan {
 			ticks = ticks[1:]
