@@ -531,6 +531,34 @@ func TestModels(t *testing.T) {
 	wantError(t, err, "tampered")
 }
 
+func TestOldModelsAreForgotten(t *testing.T) {
+	noLeak(t)
+	ctx := deadline(t)
+	h := startRun(t, params(t.TempDir()))
+	cache := t.TempDir()
+	w, err := h.Join(ctx, WorkerParams{Name: "w1", Models: cache, ModelBytes: 250})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.Close()) })
+	note := filepath.Join(cache, "note")
+	must(t, os.WriteFile(note, make([]byte, 1000), 0o644))
+	var paths []string
+	for i := range 4 {
+		id, err := h.PublishModel(ctx, bytes.Repeat([]byte{byte(i)}, 100))
+		must(t, err)
+		_, err = w.Model(ctx, id)
+		must(t, err)
+		path := filepath.Join(cache, registry.FileName(registry.ID(id)))
+		when := time.Unix(int64(i), 0)
+		must(t, os.Chtimes(path, when, when))
+		paths = append(paths, path)
+	}
+	for i, path := range append(paths, note) {
+		if _, err := os.Stat(path); (err == nil) != (i >= 2) {
+			t.Errorf("file %d: %v", i, err)
+		}
+	}
+}
+
 func job(gate string, pair int) Job {
 	return Job{
 		ID: fmt.Sprintf("%s-%d", gate, pair), Gate: gate, Kind: GateJob, A: strings.Repeat("ab", 32), B: "uct:200",

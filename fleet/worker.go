@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +30,7 @@ type WorkerParams struct {
 	Creds string // file of Credentials; empty for a server that asks for none. Not for Hub.Join
 
 	Models     string // directory for models, in the registry's naming, which may be the registry's own; empty keeps none
+	ModelBytes int64  // what Models may hold: the models fetched longest ago go first; 0 keeps all, as a registry must
 	Spool      string // directory for games while the hub is out of reach; empty keeps none, and Put waits
 	SpoolBytes int64  // what Spool may hold; 0 means 64 MiB
 
@@ -37,8 +40,8 @@ type WorkerParams struct {
 // Validate returns every fault of p.
 func (p *WorkerParams) Validate() error {
 	errs := []error{checkToken("run", p.Run), checkToken("name", p.Name)}
-	if p.SpoolBytes < 0 {
-		errs = append(errs, fmt.Errorf("spool bytes %d: want 0 or more", p.SpoolBytes))
+	if p.SpoolBytes < 0 || p.ModelBytes < 0 {
+		errs = append(errs, fmt.Errorf("spool bytes %d, model bytes %d: want 0 or more", p.SpoolBytes, p.ModelBytes))
 	}
 	return errors.Join(errs...)
 }
@@ -399,9 +402,45 @@ func (w *Worker) Model(ctx context.Context, id data.ModelID) ([]byte, error) {
 	if w.p.Models != "" {
 		if _, err := registry.WriteFile(w.p.Models, b); err != nil {
 			w.p.Log.Warn("model cannot be kept on disk", "error", err)
+		} else if err := w.forget(rid); err != nil {
+			w.p.Log.Warn("old models cannot be removed from disk", "error", err)
 		}
 	}
 	return b, nil
+}
+
+// forget removes the models fetched longest ago, though not keep, until the others fit.
+func (w *Worker) forget(keep registry.ID) error {
+	if w.p.ModelBytes == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(w.p.Models)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !registry.IsFileName(e.Name()) {
+			continue // gone, or not ours
+		}
+		total += info.Size()
+		if e.Name() != registry.FileName(keep) {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		if total <= w.p.ModelBytes {
+			break
+		}
+		if err := os.Remove(filepath.Join(w.p.Models, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		total -= f.Size()
+	}
+	return nil
 }
 
 // Put delivers a game. It returns nil when the hub has it on disk, or when it is in the worker's spool because the hub is

@@ -66,6 +66,13 @@ const extension = ".safetensors"
 // FileName returns the name of the file that holds the model's bytes.
 func FileName(id ID) string { return id.String() + extension }
 
+// IsFileName reports whether name is one that FileName gives.
+func IsFileName(name string) bool {
+	digits, ok := strings.CutSuffix(name, extension)
+	_, err := ParseID(digits)
+	return ok && err == nil
+}
+
 // A TamperedError reports a model file whose bytes are not those its name promises.
 type TamperedError struct {
 	Path      string

@@ -300,6 +300,9 @@ func TestID(t *testing.T) {
 	if got, err := ParseID(id.String()); err != nil || got != id {
 		t.Errorf("got %v, %v", got, err)
 	}
+	if !IsFileName(FileName(id)) || IsFileName(id.String()) || IsFileName("x"+FileName(id)) || IsFileName(logName) {
+		t.Error("file names are not told apart")
+	}
 	for _, in := range []string{"", "ab", strings.Repeat("g", 64), id.String() + "00", strings.Repeat("x", 1<<16)} {
 		if _, err := ParseID(in); err == nil || len(err.Error()) > 200 {
 			t.Errorf("%.20q: got %v", in, err)
