@@ -264,7 +264,7 @@ func (r *Run) note(text string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	events := append(r.status.Events, Event{time.Now(), line})
-	r.status.Events = append([]Event(nil), events[max(0, len(events)-MaxEvents):]...)
+	r.status.Events = events[max(0, len(events)-MaxEvents):]
 }
 
 // nudge puts a token into c unless it holds one.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -82,6 +83,7 @@ func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
+	s.Events = slices.Clone(s.Events)
 	if !r.begun.IsZero() {
 		s.Elapsed = time.Since(r.begun)
 	}

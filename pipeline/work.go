@@ -212,8 +212,7 @@ func (s *seat) pair(ctx context.Context, lease *fleet.Lease) (err error) {
 	}
 	out := fleet.JobResult{Job: job, Points: res.Points()}
 	for i, g := range res.Games {
-		rec := s.record(job, g, i)
-		b, err := rec.AppendBinary(nil)
+		b, err := gameRecord(job, g, i, s.build, s.worker.Name()).AppendBinary(nil)
 		if err != nil {
 			return errors.Join(err, lease.Release())
 		}
@@ -226,9 +225,9 @@ func (s *seat) pair(ctx context.Context, lease *fleet.Lease) (err error) {
 	return nil
 }
 
-// record is a game of a pair in the form in which games travel. A has White in the first.
-func (s *seat) record(job fleet.Job, g arena.Game, i int) *data.Record {
-	r := &data.Record{Variant: job.Variant, Seed: job.Seed, Build: s.build, Worker: s.worker.Name(), Result: g.Result}
+// gameRecord is a game of a pair in the form in which games travel. A has White in the first.
+func gameRecord(job fleet.Job, g arena.Game, i int, build, worker string) *data.Record {
+	r := &data.Record{Variant: job.Variant, Seed: job.Seed, Build: build, Worker: worker, Result: g.Result}
 	r.White, _ = data.ParseModelID(job.A) // a player that is no model has no ID
 	r.Black, _ = data.ParseModelID(job.B)
 	if i == 1 {
