@@ -75,7 +75,7 @@ type Losses struct {
 
 const (
 	// microRows bounds the rows of a micro-batch, whose activations then fit the cache.
-	microRows = 32
+	microRows = 16
 	// maxLanes bounds the partial sums of the gradients. A lane is a run of micro-batches that one replica sums up;
 	// the lanes are summed in their order.
 	maxLanes = 4
@@ -140,6 +140,13 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	g.layers = append(g.layers, newLayer(set, w, net.InputConv, false))
 	for i := range a.Blocks {
 		g.layers = append(g.layers, newLayer(set, w, net.Block(i)+net.Conv1, true), newLayer(set, w, net.Block(i)+net.Conv2, true))
+	}
+	g.globals, g.value = newProduct(set, w, net.GlobalsFC, 0), newProduct(set, w, net.ValueDense+net.WeightName, a.PoolLen())
+	g.pools = make([]*product, a.Blocks)
+	for i := range g.pools {
+		if a.Pools(i) {
+			g.pools[i] = newProduct(set, w, net.Block(i)+net.PoolFC, a.PoolLen())
+		}
 	}
 	n := (p.Batch + microRows - 1) / microRows
 	size := (p.Batch + n - 1) / n
@@ -279,6 +286,13 @@ func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 func (g *Graph) pack() {
 	for _, l := range g.layers {
 		l.pack()
+	}
+	g.globals.pack()
+	g.value.pack()
+	for _, p := range g.pools {
+		if p != nil {
+			p.pack()
+		}
 	}
 	transpose(g.planes, g.weights.Tensor(net.PolicyHead+net.WeightName).Data, g.arch.Channels, net.PolicyPlanes)
 }

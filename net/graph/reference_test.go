@@ -107,7 +107,7 @@ func (r *reference) conv(x []float64, in int, name string, extra, skip []float64
 	return y
 }
 
-func product(x, w []float64, out int) []float64 {
+func times(x, w []float64, out int) []float64 {
 	y := make([]float64, out)
 	for i, v := range x {
 		for o := range y {
@@ -139,19 +139,19 @@ func (r *reference) forward(e *Example) (logits, wdl, rings []float64) {
 	planes := wide(e.Planes[:net.NumPlanes*net.Cells])
 	globals := wide(e.Planes[net.NumPlanes*net.Cells:])
 	board := planes[net.PlaneBoard*net.Cells:][:net.Cells]
-	x := r.conv(planes, net.NumPlanes, net.InputConv, product(globals, r.t[net.GlobalsFC], c), nil)
+	x := r.conv(planes, net.NumPlanes, net.InputConv, times(globals, r.t[net.GlobalsFC], c), nil)
 	for i := range r.arch.Blocks {
 		none := make([]float64, c)
 		h := r.conv(x, c, net.Block(i)+net.Conv1, none, nil)
 		extra := none
 		if r.arch.Pools(i) {
-			extra = product(r.pool(h, board), r.t[net.Block(i)+net.PoolFC], c)
+			extra = times(r.pool(h, board), r.t[net.Block(i)+net.PoolFC], c)
 		}
 		x = r.conv(h, c, net.Block(i)+net.Conv2, extra, x)
 	}
 	dense := func(x []float64, name string) []float64 {
 		b := r.t[name+net.BiasName]
-		y := product(x, r.t[name+net.WeightName], len(b))
+		y := times(x, r.t[name+net.WeightName], len(b))
 		for i := range y {
 			y[i] += b[i]
 		}

@@ -35,15 +35,17 @@ type shared struct {
 	weights *net.Weights
 	arch    net.Arch
 	set     *kernel.Set
-	layers  []*layer  // the input's, then two for every block
-	planes  []float32 // the policy head's weights by plane, [PolicyPlanes][Channels]
+	layers  []*layer   // the input's, then two for every block
+	globals *product   // of the globals into the input layer
+	pools   []*product // of every block's pooled vector, nil where it has none
+	value   *product   // of the pooled trunk and the globals into the value head
+	planes  []float32  // the policy head's weights by plane, [PolicyPlanes][Channels]
 }
 
-// A param is a node of the graph whose values are part of a tensor.
+// A param is a node of the graph whose values are a tensor.
 type param struct {
 	node   *G.Node
 	tensor string
-	offset int
 }
 
 // The inputs of the graph.
@@ -110,28 +112,28 @@ func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error)
 	return r, nil
 }
 
-// param adds a whole tensor to the graph as a parameter.
-func (r *replica) param(name string) *G.Node {
-	t := r.weights.Tensor(name)
-	return r.part(name, 0, t.Shape...)
+// param adds a tensor to the graph as a parameter.
+func (r *replica) param(name string) *G.Node { return r.shaped(name, r.weights.Tensor(name).Shape) }
+
+// row adds a tensor [n] to the graph as a parameter [1][n].
+func (r *replica) row(name string) *G.Node {
+	return r.shaped(name, []int{1, r.weights.Tensor(name).Len()})
 }
 
-// part adds a part of a tensor to the graph as a parameter: the numbers from offset on, in their own shape. The node
-// shares the tensor's memory under a header of its own, since Gorgonia changes headers while it runs.
-func (r *replica) part(name string, offset int, shape ...int) *G.Node {
-	n := tensor.Shape(shape).TotalSize()
-	data := r.weights.Tensor(name).Data[offset:][:n:n]
-	v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))
-	node := G.NewTensor(r.graph, tensor.Float32, len(shape), G.WithShape(shape...), G.WithName(fmt.Sprintf("%s+%d", name, offset)), G.WithValue(v))
-	r.params = append(r.params, param{node, name, offset})
+// shaped adds a tensor as a parameter of a shape. The node shares the tensor's memory under a header of its own, since
+// Gorgonia changes headers while it runs.
+func (r *replica) shaped(name string, shape tensor.Shape) *G.Node {
+	v := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(r.weights.Tensor(name).Data))
+	node := G.NewTensor(r.graph, tensor.Float32, len(shape), G.WithShape(shape...), G.WithName(name), G.WithValue(v))
+	r.params = append(r.params, param{node, name})
 	return node
 }
 
 // trunk adds the input layer and the blocks and returns the last activations.
 func (r *replica) trunk() (*G.Node, error) {
-	extra, err := G.Mul(r.inputs[inGlobals], r.param(net.GlobalsFC))
+	extra, err := r.multiply(r.globals, nil, r.inputs[inGlobals])
 	if err != nil {
-		return nil, fmt.Errorf("add the globals to the graph: %w", err)
+		return nil, err
 	}
 	c, err := r.convolve(r.layers[0], r.inputs[inPlanes], extra, nil)
 	if err != nil {
@@ -149,8 +151,8 @@ func (r *replica) trunk() (*G.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if extra, err = G.Mul(p, r.param(net.Block(i)+net.PoolFC)); err != nil {
-				return nil, fmt.Errorf("add the pooling of block %d to the graph: %w", i, err)
+			if extra, err = r.multiply(r.pools[i], p, nil); err != nil {
+				return nil, err
 			}
 		}
 		second, err := r.convolve(r.layers[2+2*i], first.out, extra, &skip{x, first})
@@ -173,14 +175,13 @@ func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := r.arch.PoolLen()
-	h := b.add(
-		b.mul(pooled, r.part(net.ValueDense+net.WeightName, 0, top, net.ValueHidden)),
-		b.mul(r.inputs[inGlobals], r.part(net.ValueDense+net.WeightName, top*net.ValueHidden, net.NumGlobals, net.ValueHidden)),
-	)
-	h = b.rectify(b.bias(h, r.part(net.ValueDense+net.BiasName, 0, 1, net.ValueHidden)))
-	wdl := b.bias(b.mul(h, r.param(net.WDLHead+net.WeightName)), r.part(net.WDLHead+net.BiasName, 0, 1, net.NumWDL))
-	rings := b.bias(b.mul(h, r.param(net.RingsHead+net.WeightName)), r.part(net.RingsHead+net.BiasName, 0, 1, net.NumRings))
+	h, err := r.multiply(r.value, pooled, r.inputs[inGlobals])
+	if err != nil {
+		return nil, err
+	}
+	h = b.rectify(b.bias(h, r.row(net.ValueDense+net.BiasName)))
+	wdl := b.bias(b.mul(h, r.param(net.WDLHead+net.WeightName)), r.row(net.WDLHead+net.BiasName))
+	rings := b.bias(b.mul(h, r.param(net.RingsHead+net.WeightName)), r.row(net.RingsHead+net.BiasName))
 
 	var total *G.Node
 	for i, l := range []struct{ logits, target *G.Node }{{logits, r.inputs[inPolicy]}, {wdl, r.inputs[inWDL]}, {rings, r.inputs[inRings]}} {
@@ -278,7 +279,7 @@ func (r *replica) take(dst map[string][]float32) error {
 			return fmt.Errorf("read the gradient of %s: %w", p.tensor, err)
 		}
 		g := v.Data().([]float32)
-		copy(dst[p.tensor][p.offset:], g)
+		copy(dst[p.tensor], g)
 		clear(g)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -292,6 +293,27 @@ func TestDense(t *testing.T) {
 			}
 			if e := off(y, want); !(e < 1e-5) {
 				t.Errorf("%v: off by %g", c, e)
+			}
+
+			dy, dw, du, wantW := random(t, r, len(y), 1), fenced(t, len(w)), fenced(t, d.PackedLen()), make([]float64, len(w))
+			d.Gradients(dw, x, dy, du, c.rows)
+			for row := range c.rows {
+				for o := range c.out {
+					for ch := range c.in {
+						wantW[ch*c.out+o] += float64(x[at(row, ch)]) * float64(dy[at(row, o)])
+					}
+				}
+			}
+			if e := off(dw, wantW); !(e < 1e-5) {
+				t.Errorf("%v: gradient off by %g", c, e)
+			}
+
+			m, back := fenced(t, c.rows*c.in), fenced(t, len(x))
+			clear(back)
+			FromRows(m, x, c.rows)
+			ToRows(back, m, c.rows, 0)
+			if !slices.Equal(back, x) {
+				t.Errorf("%v: rows do not survive the way to a matrix and back", c)
 			}
 		}
 	})
