@@ -33,7 +33,7 @@ type Example struct {
 // Params says how a Graph trains.
 type Params struct {
 	Batch      int     // rows of a batch, at least 1
-	Replicas   int     // goroutines, at least 1; the results do not depend on them
+	Replicas   int     // goroutines, 1 or more; the results do not depend on them, and more than four do not help
 	PolicyLoss float64 // weight of the policy loss in the total, at least 0
 	ValueLoss  float64 // weight of the win-draw-loss loss
 	RingsLoss  float64 // weight of the rings loss

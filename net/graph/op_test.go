@@ -78,7 +78,7 @@ func (b *bench) compare(rng *rand.Rand, name string, grad []float32, x []float64
 		scale = max(scale, math.Abs(float64(v)))
 	}
 	if scale == 0 {
-		b.t.Errorf("%v: no gradient of %s", b.set, name)
+		b.t.Errorf("%s: no gradient of %s", b.set.Name(), name)
 	}
 	const h = 1e-6
 	for range 12 {
@@ -90,7 +90,7 @@ func (b *bench) compare(rng *rand.Rand, name string, grad []float32, x []float64
 		down := f()
 		x[i] = old
 		if want := (up - down) / (2 * h); math.Abs(float64(grad[at(i)])-want) > 1e-4*scale {
-			b.t.Errorf("%v: gradient %d of %s is %g, differences give %g", b.set, i, name, grad[at(i)], want)
+			b.t.Errorf("%s: gradient %d of %s is %g, differences give %g", b.set.Name(), i, name, grad[at(i)], want)
 		}
 	}
 }
@@ -159,6 +159,9 @@ func halfSquares(xs ...[]float64) float64 {
 }
 
 func TestConvolutionGradients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
 	for _, set := range kernel.All() {
 		rng := newRand(20)
 		w := randomWeights(t, "32x1", rng)

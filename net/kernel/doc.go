@@ -1,7 +1,7 @@
 // Package kernel holds the arithmetic of the network: 3x3 convolutions on the grid of the YINSH board, forward and
 // backward, dense products, and pooling, in AVX-512, AVX2 and plain Go, chosen at run time.
 //
-// It has five types. A [Set] is the kernels of one instruction set; [Best] and [All] give them. A [Conv] is a 3x3
+// It has four types. A [Set] is the kernels of one instruction set; [Best] and [All] give them. A [Conv] is a 3x3
 // convolution of fixed channel counts and a [Dense] a matrix applied to rows of channels, both over a Set. A
 // [Scratch] is the working memory of one goroutine. All else is slices of float32 that belong to the caller and come
 // best from [Alloc], which aligns them to the vectors.

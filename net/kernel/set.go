@@ -35,9 +35,6 @@ type Set struct {
 // Name is avx512, avx2 or generic.
 func (s *Set) Name() string { return s.name }
 
-// String is the name.
-func (s *Set) String() string { return s.name }
-
 // All returns the Sets this machine can run, fastest first; the last is always generic.
 func All() []*Set { return append(machineSets(), &generic) }
 
