@@ -94,13 +94,8 @@ func (c Conv) multiply(s *Scratch, b int, u []float32) {
 	}
 }
 
-// from returns x from board i on, nil if x is nil.
-func from(x []float32, i, channels int) []float32 {
-	if x == nil {
-		return nil
-	}
-	return x[i*ActivationLen(channels):]
-}
+// from returns x from board i on.
+func from(x []float32, i, channels int) []float32 { return x[i*ActivationLen(channels):] }
 
 func (c Conv) check(s *Scratch) {
 	if s.channels < max(c.in, c.out) {

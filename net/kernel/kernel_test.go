@@ -406,7 +406,7 @@ func TestBest(t *testing.T) {
 	for _, s := range sets {
 		t.Setenv(ISAVariable, s.Name())
 		if got, err := Best(); got != s || err != nil {
-			t.Errorf("%s forced: got %v, %v", s, got, err)
+			t.Errorf("%s forced: got %v, %v", s.Name(), got, err)
 		}
 	}
 	t.Setenv(ISAVariable, "sse9")
