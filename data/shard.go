@@ -19,13 +19,14 @@ import (
 // A shard is a file of blocks with an index at its end; docs/format.md draws it.
 const (
 	shardMagic   = "YZSHARD\n"
-	shardVersion = 1
 	shardHeader  = 16 // bytes: magic, version, zero, CRC-32C
 	shardEnd     = "YZINDEX\n"
 	indexEntry   = 32 // bytes: offset, length, games, plies by kind
 	shardTrailer = 16 // bytes: number of blocks, CRC-32C of the entries and that number, end
 	maxShard     = 1 << 30
 
+	// ShardVersion is the version of the shards that this build writes, and the newest that it reads.
+	ShardVersion = 1
 	// ShardExt is how the names of shards end.
 	ShardExt = ".shard"
 )
@@ -74,7 +75,7 @@ func (info *ShardInfo) add(e indexed) {
 // shardHead is what every shard of this version begins with.
 func shardHead() []byte {
 	b := []byte(shardMagic)
-	b = binary.LittleEndian.AppendUint16(b, shardVersion)
+	b = binary.LittleEndian.AppendUint16(b, ShardVersion)
 	b = binary.LittleEndian.AppendUint16(b, 0)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
@@ -240,7 +241,7 @@ func checkShardHead(b []byte) error {
 	if got, want := crc32.Checksum(b[:12], castagnoli), binary.LittleEndian.Uint32(b[12:]); got != want {
 		return fmt.Errorf("header: checksum is %08x, the header says %08x", got, want)
 	}
-	if v := binary.LittleEndian.Uint16(b[8:]); v != shardVersion {
+	if v := binary.LittleEndian.Uint16(b[8:]); v != ShardVersion {
 		return fmt.Errorf("shard of version %d: %w", v, errVersion)
 	}
 	return nil

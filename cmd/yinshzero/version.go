@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"yinshzero/data"
 	"yinshzero/fleet"
 	"yinshzero/net"
 	"yinshzero/net/kernel"
@@ -19,6 +20,7 @@ type version struct {
 	Platform string `json:"platform"`
 	Kernels  string `json:"kernels"` // instruction set of the network's kernels
 	Encoder  int    `json:"encoder"` // version of the network's input
+	Record   int    `json:"record"`  // version of the shard format
 	Protocol int    `json:"protocol"`
 	Worker   int    `json:"worker"`
 }
@@ -38,13 +40,13 @@ func newVersion() *cobra.Command {
 		}
 		v := version{
 			Build: build(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Kernels: kernels.Name(),
-			Encoder: net.EncoderVersion, Protocol: fleet.Protocol, Worker: fleet.Version,
+			Encoder: net.EncoderVersion, Record: data.ShardVersion, Protocol: fleet.Protocol, Worker: fleet.Version,
 		}
 		if *asJSON {
 			return printJSON(c, v)
 		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "yinshzero %s, %s %s\nkernels %s, encoder %d, protocol %d, worker %d\n",
-			v.Build, v.Go, v.Platform, v.Kernels, v.Encoder, v.Protocol, v.Worker)
+		_, err = fmt.Fprintf(c.OutOrStdout(), "yinshzero %s, %s %s\nkernels %s, encoder %d, record %d, protocol %d, worker %d\n",
+			v.Build, v.Go, v.Platform, v.Kernels, v.Encoder, v.Record, v.Protocol, v.Worker)
 		return err
 	}
 	return c
