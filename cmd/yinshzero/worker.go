@@ -12,6 +12,9 @@ import (
 	"yinshzero/pipeline"
 )
 
+// modelBytes bounds the models that a worker keeps on disk.
+const modelBytes = 256 << 20
+
 func newWorker() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker",
@@ -33,6 +36,7 @@ worker keeps models, and games that it cannot deliver, in its directory. Ctrl-C 
 		if *parallel < 1 {
 			return usagef("parallel is %d: want 1 or more", *parallel)
 		}
+		p.ModelBytes = modelBytes
 		p.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
 		p.Models, p.Spool = filepath.Join(*dir, "models"), filepath.Join(*dir, "spool")
 		w, err := fleet.Join(c.Context(), p)

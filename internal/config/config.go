@@ -118,7 +118,7 @@ func Default() Config {
 		Variant: "standard",
 		Network: Network{Arch: "32x4p"},
 		Search: Search{
-			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 2_000_000, FastSimulations: 8, FullShare: 0.25,
+			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 5_000_000, FastSimulations: 8, FullShare: 0.25,
 			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true,
 		},
 		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardAge: 30 * time.Second},
@@ -129,7 +129,7 @@ func Default() Config {
 		Training: Training{
 			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 20_000,
 			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
-			Passes: 6, CandidateSteps: 500, Average: 0.99, ValueMix: 0.5,
+			Passes: 6, CandidateSteps: 1000, Average: 0.99, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
 		Gate:    Gate{Elo0: 0, Elo1: 50, Alpha: 0.05, Beta: 0.05, MaxPairs: 100, Simulations: 32},
