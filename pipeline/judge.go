@@ -165,21 +165,34 @@ func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, stop f
 				return err
 			}
 		}
-		res, err := results.Next(ctx)
-		if ctx.Err() != nil {
+		res, err := nextResult(ctx, results)
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, context.DeadlineExceeded): // workers may have lost jobs: what is not waiting is put again
+			put = m.score.N()
+		case err != nil:
 			return err
-		}
-		if err := r.record(ctx, m, res); err != nil {
-			return err
+		default:
+			if err := r.record(ctx, m, res); err != nil {
+				return err
+			}
 		}
 	}
 	return r.hub.PurgeJobs(context.WithoutCancel(ctx), m.name)
 }
 
-// record keeps a pair that has come back. A pair of another match, or one that is there already, is dropped.
+// patience is how long a match waits for a pair before it looks whether jobs are lost.
+const patience = time.Minute
+
+func nextResult(ctx context.Context, results *fleet.Results) (*fleet.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return results.Next(ctx)
+}
+
+// record keeps a pair that has come back. A pair of another match, or one that is there already, is dropped; one that is
+// not sound is refused and put again.
 func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 	if res.Job.Gate != m.name || m.has(res.Job.Pair) {
 		return res.Ack(ctx)
@@ -187,7 +200,10 @@ func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 	entry, err := m.entry(r.params, &res.JobResult)
 	if err != nil {
 		r.note("pair refused", "worker", res.JobResult.Worker, "match", m.name, "reason", err)
-		return res.Term(err.Error())
+		if err := res.Term(err.Error()); err != nil || res.Job.Pair < 0 || res.Job.Pair >= m.pairs {
+			return err
+		}
+		return r.hub.PutJobs(ctx, m.job(r.params, res.Job.Pair))
 	}
 	if err := m.add(entry); err != nil {
 		return err

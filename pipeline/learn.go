@@ -20,6 +20,7 @@ import (
 const (
 	saveEvery    = 15 * time.Second // a kill loses training steps of this long, and no games
 	metricsSteps = 20               // steps in a line of metrics
+	maxRefused   = 10               // steps without finite numbers, in a row, after which the run gives up
 )
 
 // learn takes training steps until ctx is done, whenever the window allows it, and makes candidates.
@@ -34,6 +35,7 @@ func (r *Run) learn(ctx context.Context) (err error) {
 		return err
 	}
 	saved := time.Now()
+	refused := 0 // steps in a row
 	var mean meanLosses
 	for {
 		r.showTrainer(next, mean)
@@ -52,13 +54,17 @@ func (r *Run) learn(ctx context.Context) (err error) {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, graph.ErrNotFinite):
-			if err := r.keepBatch(err); err != nil {
-				return err
+			if kept := r.keepBatch(err); kept != nil {
+				return kept
 			}
-			return err
+			if refused++; refused == maxRefused {
+				return fmt.Errorf("%d training steps in a row were refused: lower training.learning_rate: %w", refused, err)
+			}
+			continue
 		case err != nil:
 			return err
 		}
+		refused = 0
 		mean.add(losses)
 		if mean.n == metricsSteps {
 			if err := r.writeMetrics(mean); err != nil {
@@ -97,7 +103,7 @@ func (r *Run) waits() string {
 		return fmt.Sprintf("%s of %s positions", thousands(size), thousands(r.params.Window.Min))
 	}
 	batch := int64(r.params.Train.Graph.Batch)
-	drawn, allowed := (r.trainer.Steps()+1)*batch, r.params.Passes*float64(r.window.Total())
+	drawn, allowed := (r.trainer.Drawn()+1)*batch, r.params.Passes*float64(r.window.Total())
 	if float64(drawn) > allowed {
 		return fmt.Sprintf("new games: %.1f passes over %s positions are done", r.params.Passes, thousands(r.window.Total()))
 	}
@@ -156,7 +162,7 @@ func (r *Run) keepBatch(reason error) error {
 	for _, s := range r.trainer.Batch() {
 		fmt.Fprintf(&b, "%v kind %v value %v outcome %v rings %d policy %v\n", &s.Pos, s.Kind, s.Value, s.Outcome, s.Rings, s.Policy)
 	}
-	path := filepath.Join(r.dir(quarantineDir), fmt.Sprintf("batch-%d.txt", r.trainer.Steps()))
+	path := filepath.Join(r.dir(quarantineDir), fmt.Sprintf("batch-%d.txt", r.trainer.Drawn()))
 	r.note("training step refused", "file", path, "reason", reason)
 	return atomicfile.WriteBytes(path, []byte(b.String()))
 }

@@ -144,13 +144,15 @@ func (m *match) entry(p Params, res *fleet.JobResult) (arena.Entry, error) {
 	return e, nil
 }
 
-// Ladder rates all models and anchors of the run in dir by the matches it has played, random at 0.
+// Ladder rates all models and anchors of the run in dir by the matches it has played, random at 0. There are no ratings
+// until a match against random has been played.
 func Ladder(dir string) ([]arena.Rating, error) {
 	files, err := filepath.Glob(filepath.Join(dir, matchesDir, "*"+matchExtension))
 	if err != nil {
 		return nil, err
 	}
-	l := arena.NewLadder(arena.Spec{Kind: arena.SpecRandom}.String())
+	anchor := arena.Spec{Kind: arena.SpecRandom}.String()
+	l, anchored := arena.NewLadder(anchor), false
 	for _, path := range files {
 		var s arena.Score
 		var a, b string
@@ -171,7 +173,14 @@ func Ladder(dir string) ([]arena.Rating, error) {
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
+		if s.N() == 0 {
+			continue
+		}
 		l.Add(a, b, s)
+		anchored = anchored || a == anchor || b == anchor
+	}
+	if !anchored {
+		return []arena.Rating{}, nil
 	}
 	return l.Fit()
 }
@@ -184,14 +193,11 @@ func (r *Run) rate() error {
 	if err != nil {
 		return err
 	}
-	anchored := false
 	for _, x := range ratings {
-		anchored = anchored || x.Name == arena.Spec{Kind: arena.SpecRandom}.String()
 		if x.Name == modelPlayer(best.ID) {
 			m.Measured, m.Elo, m.EloLow, m.EloHigh = true, x.Elo, x.EloLow, x.EloHigh
 		}
 	}
-	m.Measured = m.Measured && anchored
 	promotions, rejections := -1, 0
 	for _, e := range r.registry.All() {
 		switch e.Standing {

@@ -223,6 +223,29 @@ func TestMatchGoesOn(t *testing.T) {
 	}
 }
 
+// TestRateWithoutAnchor: a gate may be decided before the first game against random.
+func TestRateWithoutAnchor(t *testing.T) {
+	r := open(t, quiet(t))
+	defer closeRun(t, r)
+	g := newMatch()
+	g.nameA, g.nameB = "model:1", "model:2"
+	m, err := r.openMatch("test", g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := pairOf(t, m.job(r.params, 0))
+	e, err := m.entry(r.params, &res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.add(e), m.close(), r.rate()); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Status(); s.Best.Measured || s.Best.ID == "" {
+		t.Errorf("the best model is %+v: want one without a rating", s.Best)
+	}
+}
+
 // TestMatchRefuses alters a sound result in every way that a worker could.
 func TestMatchRefuses(t *testing.T) {
 	r := open(t, quiet(t))

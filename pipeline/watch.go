@@ -2,8 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"time"
+
+	"yinshzero/fleet"
+	"yinshzero/internal/atomicfile"
+	"yinshzero/registry"
 )
 
 // rateSpan is the time over which rates are taken.
@@ -15,10 +20,14 @@ type tick struct {
 	games, positions, evals, step int64
 }
 
-// watch turns counts into rates, once a second.
+// lookEvery is the time between two looks at the hub's dead letters.
+const lookEvery = time.Minute
+
+// watch turns counts into rates, once a second, and puts aside what nobody could take in.
 func (r *Run) watch(ctx context.Context) error {
-	clock := time.NewTicker(time.Second)
+	clock, look := time.NewTicker(time.Second), time.NewTicker(lookEvery)
 	defer clock.Stop()
+	defer look.Stop()
 	var ticks []tick
 	for {
 		now := tick{time.Now(), r.window.TotalGames(), r.window.Total(), r.counts.Evaluations.Load(), r.steps()}
@@ -31,8 +40,22 @@ func (r *Run) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-clock.C:
+		case <-look.C:
+			if _, err := r.hub.DeadLetters(ctx, r.bury); err != nil && ctx.Err() == nil {
+				return err
+			}
 		}
 	}
+}
+
+// bury keeps a message that was delivered too often without an answer. A job among them is put again by its match.
+func (r *Run) bury(d fleet.DeadLetter) error {
+	path := filepath.Join(r.dir(quarantineDir), "dead-"+registry.IDOf(d.Data).Short())
+	if err := atomicfile.WriteBytes(path, d.Data); err != nil {
+		return err
+	}
+	r.note("message given up", "stream", d.Stream, "subject", d.Subject, "deliveries", d.Deliveries, "file", path)
+	return nil
 }
 
 func (r *Run) showRates(from, to tick) {

@@ -16,14 +16,15 @@ import (
 )
 
 // A checkpoint is one safetensors file. Its tensors are those of the weights, of their running average and of the
-// optimiser, by these prefixes; its metadata holds the arch and the step.
+// optimiser, by these prefixes; its metadata holds the arch and the counts of steps and batches.
 const (
 	weightsPrefix = "weights/"
 	averagePrefix = "average/"
 	solverPrefix  = "solver/"
 
-	archKey = "yinshzero.arch"
-	stepKey = "yinshzero.step"
+	archKey  = "yinshzero.arch"
+	stepKey  = "yinshzero.step"
+	drawnKey = "yinshzero.drawn"
 
 	checkpointPrefix    = "step-"
 	checkpointExtension = ".safetensors"
@@ -42,7 +43,9 @@ func (t *Trainer) Save(dir string) error {
 	add(weightsPrefix, t.weights.Tensors())
 	add(averagePrefix, t.average.Tensors())
 	add(solverPrefix, t.solver.State())
-	meta := map[string]string{archKey: t.weights.Arch().String(), stepKey: strconv.FormatInt(t.step, 10)}
+	meta := map[string]string{
+		archKey: t.weights.Arch().String(), stepKey: strconv.FormatInt(t.step, 10), drawnKey: strconv.FormatInt(t.drawn, 10),
+	}
 	path := filepath.Join(dir, fmt.Sprintf("%s%012d%s", checkpointPrefix, t.step, checkpointExtension))
 	if err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return net.WriteTensors(w, all, meta) }); err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)
@@ -104,6 +107,10 @@ func load(path string, a net.Arch, p Params, s seed.Seed) (*Trainer, error) {
 	if err != nil || step < 0 {
 		return nil, fmt.Errorf("its step is %q: want a number", meta[stepKey])
 	}
+	drawn, err := strconv.ParseInt(meta[drawnKey], 10, 64)
+	if err != nil || drawn < step {
+		return nil, fmt.Errorf("its count of batches is %q: want a number, at least its step, %d", meta[drawnKey], step)
+	}
 	part := func(prefix string) (some []net.Tensor) {
 		for _, x := range tensors {
 			if name, ok := strings.CutPrefix(x.Name, prefix); ok {
@@ -127,6 +134,6 @@ func load(path string, a net.Arch, p Params, s seed.Seed) (*Trainer, error) {
 	if err := t.solver.Restore(part(solverPrefix)); err != nil {
 		return nil, err
 	}
-	t.step = step
+	t.step, t.drawn = step, drawn
 	return t, nil
 }

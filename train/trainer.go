@@ -19,6 +19,7 @@ type Trainer struct {
 	graph   *graph.Graph
 	solver  *graph.Solver
 	step    int64
+	drawn   int64 // batches, those of refused steps included
 
 	batch   []data.Sample
 	example graph.Example
@@ -51,15 +52,19 @@ func (t *Trainer) LearningRate() float64 { return t.params.Rate(t.step) }
 // Candidate is a copy of the running average of the weights: what a match should judge.
 func (t *Trainer) Candidate() *net.Weights { return t.average.Clone() }
 
-// Step draws the batch of the next step from w and moves the weights. If a loss or a gradient is not finite it returns
-// an error that wraps graph.ErrNotFinite and nothing has changed; Batch is then what went wrong.
+// Drawn is the number of batches drawn, those before the checkpoint included.
+func (t *Trainer) Drawn() int64 { return t.drawn }
+
+// Step draws the next batch from w and moves the weights. If a loss or a gradient is not finite it returns an error that
+// wraps graph.ErrNotFinite and the weights have not changed; Batch is then what went wrong, and the next Step draws another.
 func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error) {
 	fail := func(err error) (graph.Losses, error) {
 		return graph.Losses{}, fmt.Errorf("training step %d: %w", t.step, err)
 	}
-	if err := w.Draw(t.seed.Child("batch", uint64(t.step)).Rand(), t.batch); err != nil {
+	if err := w.Draw(t.seed.Child("batch", uint64(t.drawn)).Rand(), t.batch); err != nil {
 		return fail(err)
 	}
+	t.drawn++
 	for i := range t.batch {
 		if err := t.params.fill(&t.example, &t.batch[i]); err != nil {
 			return fail(err)
