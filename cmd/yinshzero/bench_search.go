@@ -18,28 +18,26 @@ import (
 	"yinshzero/selfplay"
 )
 
-// A timed is an Evaluator that keeps count of its work and time. It belongs to one goroutine.
+// A timed is an Evaluator that measures the time it takes. It belongs to one goroutine.
 type timed struct {
 	mcts.Evaluator
-	queries int
-	spent   time.Duration
+	spent time.Duration
 }
 
 func (t *timed) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 	start := time.Now()
 	err := t.Evaluator.Evaluate(ctx, batch)
 	t.spent += time.Since(start)
-	t.queries += len(batch)
 	return err
 }
 
 // networkFor returns an Evaluator over random weights.
-func networkFor(a net.Arch) (*timed, error) {
+func networkFor(a net.Arch) (*infer.Evaluator, error) {
 	program, err := net.Init(a, seed.New(1).Child("weights", 0).Rand()).Compile()
 	if err != nil {
 		return nil, err
 	}
-	return &timed{Evaluator: infer.New(program, infer.DefaultParams())}, nil
+	return infer.New(program, infer.DefaultParams()), nil
 }
 
 func newBenchSearch() *cobra.Command {
@@ -63,7 +61,7 @@ func newBenchSearch() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		deep, share, err := searchSpeed(c.Context(), network, *simulations, *length/2)
+		deep, share, err := searchSpeed(c.Context(), &timed{Evaluator: network}, *simulations, *length/2)
 		if err != nil {
 			return err
 		}
@@ -114,7 +112,7 @@ func newBenchSelfplay() *cobra.Command {
 		if *threads < 1 {
 			return usagef("threads is %d: want 1 or more", *threads)
 		}
-		var positions, queries, spent atomic.Int64
+		var positions, evaluations, spent atomic.Int64
 		var next, played atomic.Uint64 // games begun, games finished
 		ctx, cancel := context.WithTimeout(c.Context(), *length)
 		defer cancel()
@@ -126,8 +124,13 @@ func newBenchSelfplay() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				defer func() { queries.Add(int64(network.queries)); spent.Add(int64(network.spent)) }()
-				p, err := selfplay.New(mcts.New(network, mcts.DefaultParams()), selfplay.DefaultParams())
+				eval := &timed{Evaluator: network}
+				defer func() {
+					asked, cached := network.Counts()
+					evaluations.Add(asked - cached)
+					spent.Add(int64(eval.spent))
+				}()
+				p, err := selfplay.New(mcts.New(eval, mcts.DefaultParams()), selfplay.DefaultParams())
 				if err != nil {
 					return err
 				}
@@ -159,7 +162,7 @@ func newBenchSelfplay() *cobra.Command {
 			Share       float64 `json:"share_in_network"`
 			Threads     int     `json:"threads"`
 		}{
-			arch.String(), float64(played.Load()) / d * 3600, float64(positions.Load()) / d, float64(queries.Load()) / d,
+			arch.String(), float64(played.Load()) / d * 3600, float64(positions.Load()) / d, float64(evaluations.Load()) / d,
 			time.Duration(spent.Load()).Seconds() / d / float64(*threads), *threads,
 		}, *asJSON)
 	}
