@@ -297,13 +297,6 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// TestWorkerNames draws names: two must differ, since games' seeds derive from them.
-func TestWorkerNames(t *testing.T) {
-	if a, b := WorkerName("w"), WorkerName("w"); a == b || !strings.HasPrefix(a, "w-") {
-		t.Errorf("two workers are called %s and %s", a, b)
-	}
-}
-
 // TestStatusIsACopy changes what Status returned.
 func TestStatusIsACopy(t *testing.T) {
 	r := &Run{params: Params{Log: slog.New(slog.DiscardHandler)}}

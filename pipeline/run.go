@@ -235,7 +235,7 @@ func (r *Run) Run(ctx context.Context) error {
 
 // work lets this process play, by the same way as any other.
 func (r *Run) work(ctx context.Context) error {
-	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: WorkerName("local"), Models: r.dir(modelsDir)})
+	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "local", Models: r.dir(modelsDir)})
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func child(dir string) error {
 	if err != nil {
 		return err
 	}
-	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: WorkerName("extra")})
+	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "extra"})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,9 +33,12 @@ type Counts struct {
 // Work plays for a run until ctx is done: pairs that wait to be played come first, else self-play with the best model. So
 // many games are played at once, each in a goroutine with its own network and search. It returns nil if ctx ended it.
 func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *Counts, log *slog.Logger) error {
+	var session [8]byte // drawn, so that a worker that starts again plays other games; each game's record has its seed
+	rand.Read(session[:])
+	games := seed.New(binary.LittleEndian.Uint64(session[:]))
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range parallel {
-		s := &seat{worker: w, build: build, counts: c, log: log, games: seed.New(0).Child(w.Name(), uint64(i))}
+		s := &seat{worker: w, build: build, counts: c, log: log, games: games.Child("seat", uint64(i))}
 		g.Go(func() error { return s.run(ctx) })
 	}
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
@@ -45,20 +49,13 @@ func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *C
 	return nil
 }
 
-// WorkerName is a name for a worker that no other has had: its games' seeds derive from it.
-func WorkerName(host string) string {
-	var b [6]byte
-	rand.Read(b[:]) // never fails
-	return fmt.Sprintf("%s-%x", host, b)
-}
-
 // A seat plays one game at a time.
 type seat struct {
 	worker *fleet.Worker
 	build  string
 	counts *Counts
 	log    *slog.Logger
-	games  seed.Seed // the worker's own: its name is new every time
+	games  seed.Seed // the seat's own
 	n      uint64    // games begun
 
 	plan    Plan

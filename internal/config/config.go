@@ -127,12 +127,12 @@ func Default() Config {
 			Scale: 20_000, PerGame: 2, FastWeight: 0.5, HoldOut: 0.02,
 		},
 		Training: Training{
-			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 20_000,
+			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 100_000,
 			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
-			Passes: 6, CandidateSteps: 1000, Average: 0.99, ValueMix: 0.5,
+			Passes: 4, CandidateSteps: 1500, Average: 0.99, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
-		Gate:    Gate{Elo0: 0, Elo1: 50, Alpha: 0.05, Beta: 0.05, MaxPairs: 100, Simulations: 32},
+		Gate:    Gate{Elo0: 0, Elo1: 60, Alpha: 0.05, Beta: 0.05, MaxPairs: 120, Simulations: 32},
 		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
 		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},
 	}

@@ -121,7 +121,7 @@ func TestOverrides(t *testing.T) {
 		{"range", []string{"search.full_share=2"}, "--set search.full_share=2: search.full_share: is 2: want a number from 0.01 to 1"},
 		{"type", []string{"seed=many"}, "--set seed=many: seed: is \"many\": want a whole number, 0 or more"},
 		{"duration", []string{"fleet.ack_wait=2h"}, "--set fleet.ack_wait=2h: fleet.ack_wait: is 2h0m0s: want 1s to 1h"},
-		{"fit", []string{"gate.elo0=60"}, "defaults: gate.elo1: is 50: want more than gate.elo0, 60"},
+		{"fit", []string{"gate.elo0=70"}, "defaults: gate.elo1: is 60: want more than gate.elo0, 70"},
 		{"bad yaml", []string{"seed=[1"}, "--set seed=[1: seed: is \"[1\": want a whole number, 0 or more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
