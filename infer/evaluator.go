@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -84,7 +85,6 @@ func (e *Evaluator) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 }
 
 func (e *Evaluator) evaluate(q *mcts.Query) error {
-	e.evaluations.Add(1)
 	hash := q.Pos.Hash()
 	var slot *entry
 	if len(e.cache) > 0 {
@@ -106,13 +106,14 @@ func (e *Evaluator) evaluate(q *mcts.Query) error {
 		}
 		legal = e.moves
 	}
+	e.evaluations.Add(1)
 	e.planes = net.AppendPlanes(e.planes[:0], &pos)
 	e.program.Forward(e.planes, legal, &e.out)
 
 	copy(q.Prior, e.out.Logits[:len(legal)])
 	wdl := e.out.WDL
 	if !softmax(q.Prior) || !softmax(wdl[:]) {
-		return fmt.Errorf("the network's answer is not finite: train with a smaller learning rate, or use older weights")
+		return errors.New("the network's answer is not finite: train with a smaller learning rate, or use older weights")
 	}
 	q.Value = wdl[0] - wdl[2]
 	if pos.ToMove() == rules.Black {
@@ -125,7 +126,7 @@ func (e *Evaluator) evaluate(q *mcts.Query) error {
 	return nil
 }
 
-// Counts returns how many queries e has answered, and how many of them from the cache. Any goroutine may call it.
+// Counts returns how many queries e has answered with the network, and how many from the cache. Any goroutine may call it.
 func (e *Evaluator) Counts() (evaluations, hits int64) { return e.evaluations.Load(), e.hits.Load() }
 
 // softmax replaces logits by probabilities and reports whether they are finite.

@@ -182,7 +182,8 @@ func TestSymmetry(t *testing.T) {
 	}
 }
 
-// TestCache: with a cache of any size the answers are those without, to the bit, and repeats are hits.
+// TestCache: with a cache of any size the answers are those without, to the bit, and repeats are hits. A hit is no
+// evaluation by the network.
 func TestCache(t *testing.T) {
 	p := program(t)
 	ps := positions(80)
@@ -205,8 +206,11 @@ func TestCache(t *testing.T) {
 				}
 			}
 			n, hits := cached.Counts()
-			if n != 300 || hits > repeats || size == 1000 && hits < repeats*9/10 {
+			if n+hits != 300 || hits > repeats || size == 1000 && hits < repeats*9/10 {
 				t.Errorf("%d evaluations, %d hits of %d repeats", n, hits, repeats)
+			}
+			if n, hits := plain.Counts(); n != 300 || hits != 0 {
+				t.Errorf("without a cache: %d evaluations, %d hits", n, hits)
 			}
 		})
 	}
@@ -218,14 +222,17 @@ func TestCountsFromElsewhere(t *testing.T) {
 	done := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
+		var before int64
 		for {
 			select {
 			case <-done:
 				return
 			default:
-				if n, hits := e.Counts(); hits > n {
-					t.Errorf("%d hits in %d evaluations", hits, n)
+				n, hits := e.Counts()
+				if n+hits < before || n+hits > 20 {
+					t.Errorf("%d evaluations and %d hits after %d, of 20 queries", n, hits, before)
 				}
+				before = n + hits
 			}
 		}
 	})
@@ -234,6 +241,9 @@ func TestCountsFromElsewhere(t *testing.T) {
 	}
 	close(done)
 	reader.Wait()
+	if n, hits := e.Counts(); n+hits != 20 {
+		t.Errorf("%d evaluations and %d hits, of 20 queries", n, hits)
+	}
 }
 
 // TestClones evaluates on several goroutines over the same packed weights.

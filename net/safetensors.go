@@ -24,8 +24,8 @@ import (
 // the data, so that a flipped bit is noticed.
 const (
 	headerLimit = 1 << 20
-	// dataLimit bounds what a reader will allocate: more than any Arch needs.
-	dataLimit    = 1 << 30
+	// dataLimit bounds what a reader will allocate: more than the largest Arch needs with its average and two moments.
+	dataLimit    = int64(4) << 30
 	metadataKey  = "__metadata__"
 	checksumKey  = "sha256"
 	floatType    = "F32"
@@ -80,7 +80,7 @@ func WriteTensors(w io.Writer, tensors []Tensor, metadata map[string]string) err
 	for header.Len()%8 != 0 {
 		header.WriteByte(' ')
 	}
-	if header.Len() > headerLimit || data.Len() > dataLimit {
+	if header.Len() > headerLimit || int64(data.Len()) > dataLimit {
 		return fmt.Errorf("write tensors: header of %d and data of %d bytes: at most %d and %d", header.Len(), data.Len(), headerLimit, dataLimit)
 	}
 	var length [8]byte
@@ -133,7 +133,7 @@ func ReadTensors(file []byte) ([]Tensor, map[string]string, error) {
 		return nil, nil, fmt.Errorf("read tensors: file ends inside the header: %d of %d bytes", len(file)-8, size)
 	}
 	header, data := file[8:8+size], file[8+size:]
-	if len(data) > dataLimit {
+	if int64(len(data)) > dataLimit {
 		return nil, nil, fmt.Errorf("read tensors: %d bytes of data: at most %d", len(data), dataLimit)
 	}
 	entries, meta, err := parseHeader(header)

@@ -67,11 +67,12 @@ func (r *Run) take(ctx context.Context, s *shardInHand, g *fleet.Game) error {
 		err = r.admissible(rec)
 	}
 	if err != nil {
-		return r.quarantine(ctx, g, err)
+		return r.quarantine(g, err)
 	}
 	hash := rec.Hash()
 	if _, ok := r.known[hash]; ok || r.window.Contains(hash) {
-		return g.Ack(ctx) // it is in a shard
+		r.tolerate("acknowledging a game", g.Ack(ctx)) // it is in a shard
+		return nil
 	}
 	if len(s.games) == 0 {
 		s.due, s.hashes = time.Now().Add(r.params.ShardAge), make(map[[32]byte]struct{})
@@ -113,9 +114,7 @@ func (r *Run) write(ctx context.Context, s *shardInHand) error {
 		return err
 	}
 	for _, g := range s.games {
-		if err := g.Ack(ctx); err != nil {
-			return err
-		}
+		r.tolerate("acknowledging a game", g.Ack(ctx)) // delivered again, it is known
 	}
 	*s = shardInHand{}
 	nudge(r.grown)
@@ -131,24 +130,32 @@ func (r *Run) grow(ctx context.Context) error {
 	if same {
 		return nil
 	}
-	return r.announce(ctx, plan)
+	return r.persist(ctx, "announcing the plan", func() error { return r.announce(ctx, plan) })
 }
 
+// maxQuarantined bounds the games that one process puts aside, so that a broken worker cannot fill the disk.
+const maxQuarantined = 1000
+
 // quarantine puts a game aside with the reason, and tells the hub not to deliver it again.
-func (r *Run) quarantine(ctx context.Context, g *fleet.Game, reason error) error {
-	name := registry.IDOf(g.Data).Short()
-	path := filepath.Join(r.dir(quarantineDir), name)
-	if err := atomicfile.WriteBytes(path+".game", g.Data); err != nil {
-		return err
-	}
-	if err := atomicfile.WriteBytes(path+".txt", fmt.Appendf(nil, "worker %s: %v\n", g.Worker, reason)); err != nil {
-		return err
-	}
+func (r *Run) quarantine(g *fleet.Game, reason error) error {
 	r.mu.Lock()
 	r.status.Quarantined++
+	many := r.status.Quarantined > maxQuarantined
 	r.mu.Unlock()
-	r.note("game refused", "worker", g.Worker, "file", path+".game", "reason", reason)
-	return g.Term(reason.Error())
+	if many {
+		r.params.Log.Warn("game refused and dropped: quarantine is full", "worker", g.Worker, "reason", reason)
+	} else {
+		path := filepath.Join(r.dir(quarantineDir), registry.IDOf(g.Data).Short())
+		if err := atomicfile.WriteBytes(path+".game", g.Data); err != nil {
+			return err
+		}
+		if err := atomicfile.WriteBytes(path+".txt", fmt.Appendf(nil, "worker %s: %v\n", g.Worker, reason)); err != nil {
+			return err
+		}
+		r.note("game refused", "worker", g.Worker, "file", path+".game", "reason", reason)
+	}
+	r.tolerate("refusing a game", g.Term(reason.Error()))
+	return nil
 }
 
 // openRecords opens the window. The games of the newest shard are remembered: if a kill came between its writing and their

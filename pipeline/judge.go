@@ -20,9 +20,7 @@ func (r *Run) judge(ctx context.Context) error {
 		return err
 	}
 	defer results.Close()
-	if err := r.rate(); err != nil {
-		return err
-	}
+	r.rate()
 	for {
 		if err := r.supersede(); err != nil {
 			return err
@@ -60,6 +58,7 @@ func (r *Run) supersede() error {
 			if err := r.registry.Reject(e.ID, v); err != nil {
 				return err
 			}
+			r.rate()
 		}
 	}
 	return nil
@@ -71,56 +70,70 @@ func modelPlayer(id registry.ID) string { return "model:" + id.Short() }
 // gate plays a candidate against the best model until the test decides, and promotes or rejects it.
 func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry) error {
 	best, _ := r.registry.Best()
-	m, err := r.openMatch("gate-"+c.ID.Short()+"-"+best.ID.Short(), match{
-		kind: fleet.GateJob, a: c.ID.String(), b: best.ID.String(), nameA: modelPlayer(c.ID), nameB: modelPlayer(best.ID),
-		pairs: r.params.Gate.MaxPairs,
-	})
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	for _, id := range []registry.ID{best.ID, c.ID} {
-		if err := r.publish(ctx, id); err != nil {
-			return err
-		}
-	}
-	defer r.showGate(nil)
-	stop := func(s arena.Score) bool {
+	show := func(s arena.Score) {
 		e := s.Elo()
 		lower, upper := r.params.Gate.Bounds()
 		r.showGate(&GateStatus{
 			Candidate: c.ID.String(), Step: c.Meta.Step, Score: s, Elo: e.Elo, EloLow: e.Low, EloHigh: e.High,
 			LLR: r.params.Gate.LLR(s), Lower: lower, Upper: upper, MaxPairs: r.params.Gate.MaxPairs,
 		})
-		return r.params.Gate.Judge(s) != arena.Continue
 	}
-	if err := r.play(ctx, results, m, stop); err != nil || ctx.Err() != nil {
+	defer r.showGate(nil)
+	m, err := r.openMatch("gate-"+c.ID.Short()+"-"+best.ID.Short(), match{
+		kind: fleet.GateJob, a: c.ID.String(), b: best.ID.String(), nameA: modelPlayer(c.ID), nameB: modelPlayer(best.ID),
+		pairs: r.params.Gate.MaxPairs,
+		stop: func(s arena.Score) bool {
+			show(s)
+			return r.params.Gate.Judge(s) != arena.Continue
+		},
+	})
+	if err != nil {
 		return err
 	}
-	return r.decide(context.WithoutCancel(ctx), c, m.score)
+	show(m.score)
+	defer m.close()
+	for _, id := range []registry.ID{best.ID, c.ID} {
+		if err := r.persist(ctx, "publishing a model", func() error { return r.publish(ctx, id) }); err != nil {
+			return err
+		}
+	}
+	if err := r.play(ctx, results, m, func() bool { return false }); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.decide(ctx, c, m)
 }
 
-// decide promotes or rejects a candidate whose test is decided.
-func (r *Run) decide(ctx context.Context, c registry.Entry, s arena.Score) error {
+// decide promotes or rejects a candidate whose match is over.
+func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
+	s := m.score
 	v := registry.Verdict{
 		At: time.Now(), Reason: r.params.Gate.Reason(s),
 		Score: fmt.Sprintf("+%d =%d -%d in %d pairs, %+.0f Elo", s.Wins, s.Draws, s.Losses, s.N(), s.Elo().Elo),
 	}
-	if r.params.Gate.Judge(s) != arena.Accept {
+	if !m.decided {
+		v.Reason = "its games could not be played: see the log of this run and of its workers"
+	}
+	if !m.decided || r.params.Gate.Judge(s) != arena.Accept {
 		if err := r.registry.Reject(c.ID, v); err != nil {
 			return err
 		}
 		r.note("rejected", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
-		return r.hub.DropModel(ctx, data.ModelID(c.ID))
+		r.rate()
+		r.dropRejected(ctx, c.ID)
+		return nil
 	}
 	if err := r.registry.Promote(c.ID, v); err != nil {
 		return err
 	}
-	if err := r.publishBest(ctx, c.ID); err != nil {
-		return err
-	}
 	r.note("promoted", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
-	return r.rate()
+	r.rate()
+	return r.persist(ctx, "publishing the best model", func() error { return r.publishBest(ctx, c.ID) })
+}
+
+// dropRejected takes rejected models off the hub, but for the newest: a worker may be about to fetch it for a pair.
+func (r *Run) dropRejected(ctx context.Context, newest registry.ID) {
+	r.tolerate("dropping a model", r.hub.DropModel(ctx, data.ModelID(r.rejected)))
+	r.rejected = newest
 }
 
 // measure plays the best model against the first anchor that it has not met in full, and reports whether there was one.
@@ -128,40 +141,57 @@ func (r *Run) decide(ctx context.Context, c registry.Entry, s arena.Score) error
 func (r *Run) measure(ctx context.Context, results *fleet.Results) (bool, error) {
 	best, _ := r.registry.Best()
 	for _, anchor := range r.params.Anchors {
-		m, err := r.openMatch("anchor-"+best.ID.Short()+"-"+fileName(anchor), match{
+		name := "anchor-" + best.ID.Short() + "-" + fileName(anchor)
+		if r.givenUp(name) {
+			continue
+		}
+		m, err := r.openMatch(name, match{
 			kind: fleet.AnchorJob, a: best.ID.String(), b: anchor.String(), nameA: modelPlayer(best.ID), nameB: anchor.String(),
 			pairs: r.params.AnchorPairs,
 		})
 		if err != nil {
 			return false, err
 		}
-		if m.score.N() >= m.pairs {
+		if m.decided || m.pairs == 0 {
 			m.close()
 			continue
 		}
-		err = r.publish(ctx, best.ID)
+		err = r.persist(ctx, "publishing a model", func() error { return r.publish(ctx, best.ID) })
 		if err == nil {
-			err = r.play(ctx, results, m, func(arena.Score) bool { return r.onTrial() })
+			err = r.play(ctx, results, m, r.onTrial)
 		}
 		if err = errors.Join(err, m.close()); err != nil || ctx.Err() != nil {
 			return false, err
 		}
-		return true, r.rate()
+		r.rate()
+		return true, nil
 	}
 	return false, nil
 }
 
-// play hands out the match's pairs until all are played, stop says so of the score, or ctx is done. Pairs are counted in
-// their order, so that which games end first cannot sway a test.
-func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, stop func(arena.Score) bool) error {
-	ahead := 2*max(1, r.params.Workers) + 2
+// maxDead is how many jobs of a match may be given up, each after many workers have failed, before the match is.
+const maxDead = 3
+
+// givenUp reports whether too many jobs of a match were given up.
+func (r *Run) givenUp(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dead[name] >= maxDead
+}
+
+// ahead is how many pairs wait in the hub or are being played: enough for the workers of many machines.
+const ahead = 64
+
+// play hands out the match's pairs until it is decided, interrupted says so, too many jobs are given up, or ctx is done.
+// Pairs are counted in their order, so that which games end first cannot sway a test.
+func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, interrupted func() bool) error {
 	put := 0
-	for !stop(m.score) && m.score.N() < m.pairs {
+	for !m.decided && !interrupted() && !r.givenUp(m.name) {
 		for ; put < m.pairs && put < m.score.N()+ahead; put++ {
 			if m.has(put) {
 				continue
 			}
-			if err := r.hub.PutJobs(ctx, m.job(r.params, put)); err != nil {
+			if err := r.putJob(ctx, m, put); err != nil {
 				return err
 			}
 		}
@@ -179,7 +209,12 @@ func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, stop f
 			}
 		}
 	}
-	return r.hub.PurgeJobs(context.WithoutCancel(ctx), m.name)
+	r.tolerate("taking jobs back", r.hub.PurgeJobs(context.WithoutCancel(ctx), m.name))
+	return nil
+}
+
+func (r *Run) putJob(ctx context.Context, m *match, pair int) error {
+	return r.persist(ctx, "handing out a pair", func() error { return r.hub.PutJobs(ctx, m.job(r.params, pair)) })
 }
 
 // patience is how long a match waits for a pair before it looks whether jobs are lost.
@@ -195,18 +230,21 @@ func nextResult(ctx context.Context, results *fleet.Results) (*fleet.Result, err
 // not sound is refused and put again.
 func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 	if res.Job.Gate != m.name || m.has(res.Job.Pair) {
-		return res.Ack(ctx)
+		r.tolerate("acknowledging a pair", res.Ack(ctx))
+		return nil
 	}
 	entry, err := m.entry(r.params, &res.JobResult)
 	if err != nil {
 		r.note("pair refused", "worker", res.JobResult.Worker, "match", m.name, "reason", err)
-		if err := res.Term(err.Error()); err != nil || res.Job.Pair < 0 || res.Job.Pair >= m.pairs {
-			return err
+		r.tolerate("refusing a pair", res.Term(err.Error()))
+		if res.Job.Pair < 0 || res.Job.Pair >= m.pairs {
+			return nil
 		}
-		return r.hub.PutJobs(ctx, m.job(r.params, res.Job.Pair))
+		return r.putJob(ctx, m, res.Job.Pair)
 	}
 	if err := m.add(entry); err != nil {
 		return err
 	}
-	return res.Ack(ctx)
+	r.tolerate("acknowledging a pair", res.Ack(ctx)) // delivered again, it is there
+	return nil
 }

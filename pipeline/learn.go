@@ -30,10 +30,7 @@ func (r *Run) learn(ctx context.Context) (err error) {
 			err = errors.Join(err, r.trainer.Save(r.dir(checkpointDir)))
 		}
 	}()
-	next, err := r.nextCandidate()
-	if err != nil {
-		return err
-	}
+	next := r.nextCandidate()
 	saved := time.Now()
 	refused := 0 // steps in a row
 	var mean meanLosses
@@ -88,13 +85,14 @@ func (r *Run) learn(ctx context.Context) (err error) {
 	}
 }
 
-// nextCandidate is the step at which the next candidate is due: so many after the last.
-func (r *Run) nextCandidate() (int64, error) {
+// nextCandidate is the step at which the next candidate is due: so many after the last, or after now if that is further on
+// than the trainer.
+func (r *Run) nextCandidate() int64 {
 	last := int64(0)
 	for _, e := range r.registry.All() {
 		last = max(last, e.Meta.Step)
 	}
-	return last + r.params.CandidateSteps, nil
+	return min(last, r.trainer.Steps()) + r.params.CandidateSteps
 }
 
 // waits says why no step can be taken now, or nothing if one can.

@@ -13,6 +13,7 @@ import (
 	"yinshzero/arena"
 	"yinshzero/data"
 	"yinshzero/fleet"
+	"yinshzero/internal/atomicfile"
 	"yinshzero/internal/seed"
 	"yinshzero/registry"
 	"yinshzero/rules"
@@ -27,11 +28,13 @@ type match struct {
 	a, b         string // players as workers know them
 	nameA, nameB string // players as people know them
 	pairs        int
+	stop         func(arena.Score) bool // asked after every pair, in order: whether the match is decided; nil plays all pairs
 	seed         uint64
 
-	file  *os.File
-	got   map[int]arena.PairResult // pairs that have come, those counted left out
-	score arena.Score              // of the pairs 0 to score.N() − 1
+	file    *os.File
+	got     map[int]arena.PairResult // pairs that have come, those counted left out
+	score   arena.Score              // of the pairs 0 to score.N() − 1
+	decided bool                     // by stop, or because all pairs are played: nothing more is counted
 }
 
 // fileName is an anchor's name without what file names and jobs cannot hold.
@@ -45,20 +48,27 @@ func (r *Run) openMatch(name string, m match) (*match, error) {
 	m.got = make(map[int]arena.PairResult)
 	path := filepath.Join(r.dir(matchesDir), name+matchExtension)
 	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = atomicfile.WriteBytes(path, nil) // so that its name is on disk too
+	}
+	if err != nil {
 		return nil, err
 	}
 	whole := bytes.LastIndexByte(b, '\n') + 1
+	first := true
 	for e, err := range arena.Entries(bytes.NewReader(b[:whole])) {
 		if err != nil {
 			return nil, fmt.Errorf("match %s: %w; move the file away to play the match anew", path, err)
 		}
+		if first {
+			m.seed, first = e.Seed, false // a match keeps its openings when the run's seed changes
+		}
 		if e.Seed != m.seed {
-			return nil, fmt.Errorf("match %s: it was played with another seed: move the file away to play the match anew", path)
+			return nil, fmt.Errorf("match %s: its lines are of two matches: move the file away to play the match anew", path)
 		}
 		m.count(e)
 	}
-	if m.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+	if m.file, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 		return nil, err
 	}
 	if err := m.file.Truncate(int64(whole)); err != nil {
@@ -78,16 +88,18 @@ func (m *match) has(pair int) bool {
 	return ok || pair < m.score.N()
 }
 
-// count takes an entry into the score, as soon as all pairs before it are there.
+// count takes an entry into the score, as soon as all pairs before it are there and unless the match is decided: a test that
+// is asked after every pair has the same answer in whatever order they come.
 func (m *match) count(e arena.Entry) {
 	m.got[e.Pair] = e.Result
-	for {
+	for !m.decided {
 		next, ok := m.got[m.score.N()]
 		if !ok {
 			return
 		}
 		delete(m.got, m.score.N())
 		m.score.Add(next)
+		m.decided = m.score.N() >= m.pairs || m.stop != nil && m.stop(m.score)
 	}
 }
 
@@ -146,52 +158,79 @@ func (m *match) entry(p Params, res *fleet.JobResult) (arena.Entry, error) {
 
 // Ladder rates all models and anchors of the run in dir by the matches it has played, random at 0. There are no ratings
 // until a match against random has been played.
-func Ladder(dir string) ([]arena.Rating, error) {
-	files, err := filepath.Glob(filepath.Join(dir, matchesDir, "*"+matchExtension))
+func Ladder(dir string) ([]arena.Rating, error) { return ladder{}.rate(dir) }
+
+// A ladder remembers the scores of match files by name, so that a long run does not read all of them again and again.
+type ladder map[string]rung
+
+// A rung is what a match file of so many bytes says.
+type rung struct {
+	size  int64
+	a, b  string
+	score arena.Score
+}
+
+func (l ladder) rate(dir string) ([]arena.Rating, error) {
+	files, err := os.ReadDir(filepath.Join(dir, matchesDir))
 	if err != nil {
 		return nil, err
 	}
 	anchor := arena.Spec{Kind: arena.SpecRandom}.String()
-	l, anchored := arena.NewLadder(anchor), false
-	for _, path := range files {
-		var s arena.Score
-		var a, b string
-		f, err := os.Open(path)
+	all, anchored := arena.NewLadder(anchor), false
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != matchExtension {
+			continue
+		}
+		r, err := l.read(filepath.Join(dir, matchesDir, f.Name()))
 		if err != nil {
 			return nil, err
 		}
-		for e, err := range arena.Entries(f) {
-			if errors.Is(err, arena.ErrTorn) {
-				break
-			}
-			if err != nil {
-				return nil, errors.Join(fmt.Errorf("match %s: %w", path, err), f.Close())
-			}
-			a, b = e.A, e.B
-			s.Add(e.Result)
+		if r.score.N() > 0 {
+			all.Add(r.a, r.b, r.score)
+			anchored = anchored || r.a == anchor || r.b == anchor
 		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-		if s.N() == 0 {
-			continue
-		}
-		l.Add(a, b, s)
-		anchored = anchored || a == anchor || b == anchor
 	}
 	if !anchored {
 		return []arena.Rating{}, nil
 	}
-	return l.Fit()
+	return all.Fit()
 }
 
-// rate shows the best model and what the matches say of its strength.
-func (r *Run) rate() error {
+// read is what the match file at path says. A line that is being written is left out.
+func (l ladder) read(path string) (rung, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return rung{}, err
+	}
+	if r, ok := l[path]; ok && r.size == info.Size() {
+		return r, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return rung{}, err
+	}
+	r := rung{size: info.Size()}
+	for e, err := range arena.Entries(f) {
+		if errors.Is(err, arena.ErrTorn) {
+			break
+		}
+		if err != nil {
+			return rung{}, errors.Join(fmt.Errorf("match %s: %w; move the file away", path, err), f.Close())
+		}
+		r.a, r.b = e.A, e.B
+		r.score.Add(e.Result)
+	}
+	l[path] = r
+	return r, f.Close()
+}
+
+// rate shows the best model and what the matches say of its strength. A match file that cannot be read costs the ratings.
+func (r *Run) rate() {
 	best, _ := r.registry.Best()
 	m := ModelStatus{ID: best.ID.String(), Step: best.Meta.Step}
-	ratings, err := Ladder(r.params.Dir)
+	ratings, err := r.ladder.rate(r.params.Dir)
 	if err != nil {
-		return err
+		r.params.Log.Warn("models cannot be rated", "error", err)
 	}
 	for _, x := range ratings {
 		if x.Name == modelPlayer(best.ID) {
@@ -210,5 +249,4 @@ func (r *Run) rate() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Best, r.status.Promotions, r.status.Rejections = m, promotions, rejections
-	return nil
 }

@@ -91,6 +91,7 @@ func (p *Params) Validate() error {
 	check(p.Passes > 0, "passes is %v: want more than 0", p.Passes)
 	check(p.CandidateSteps > 0, "candidate steps is %d: want at least 1", p.CandidateSteps)
 	check(p.GateSimulations > 0, "gate simulations is %d: want at least 1", p.GateSimulations)
+	check(p.Gate.MaxPairs > 0, "the gate's max pairs is %d: want at least 1", p.Gate.MaxPairs)
 	check(p.AnchorPairs >= 0, "anchor pairs is %d: want at least 0", p.AnchorPairs)
 	for _, a := range p.Anchors {
 		check(a.Kind == arena.SpecRandom || a.Kind == arena.SpecGreedy || a.Kind == arena.SpecUCT,

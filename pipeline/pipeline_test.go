@@ -2,10 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +227,108 @@ func TestMatchGoesOn(t *testing.T) {
 	}
 }
 
+// TestMatchIsJudgedPairByPair adds pairs in two orders, and from the file: a test that decides after the third pair is asked
+// after each of the three, and nothing after them counts.
+func TestMatchIsJudgedPairByPair(t *testing.T) {
+	r := open(t, quiet(t))
+	defer closeRun(t, r)
+	var asked []int
+	start := func(name string) *match {
+		x := newMatch()
+		asked = nil
+		x.stop = func(s arena.Score) bool {
+			asked = append(asked, s.N())
+			return s.N() == 3
+		}
+		m, err := r.openMatch(name, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	var scores []arena.Score
+	check := func(m *match) {
+		if !slices.Equal(asked, []int{1, 2, 3}) || !m.decided || m.score.N() != 3 {
+			t.Errorf("asked after %v, decided %v after %d pairs: want after each of three", asked, m.decided, m.score.N())
+		}
+		scores = append(scores, m.score)
+		if err := m.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, order := range [][]int{{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}} {
+		m := start(fmt.Sprint("order", order[0]))
+		m.seed = 1
+		for _, pair := range order {
+			res := pairOf(t, m.job(r.params, pair))
+			e, err := m.entry(r.params, &res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(m)
+	}
+	r.params.Seed++ // a run's seed may change: matches keep theirs
+	check(start("order4"))
+	if scores[0] != scores[1] || scores[0] != scores[2] {
+		t.Errorf("scores %v: want the same three times", scores)
+	}
+}
+
+// TestUnplayableCandidate: a candidate whose pairs nobody can play is rejected, and says so.
+func TestUnplayableCandidate(t *testing.T) {
+	r := open(t, quiet(t))
+	defer closeRun(t, r)
+	best, _ := r.registry.Best()
+	id, err := r.addModel(net.Init(r.params.Arch, rand.New(rand.NewPCG(9, 9))), best.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "gate-" + id.Short() + "-" + best.ID.Short()
+	for range maxDead {
+		job, err := json.Marshal(fleet.Job{Gate: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.bury(fleet.DeadLetter{Stream: "jobs", Data: job}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ := r.candidate()
+	if err := r.gate(context.Background(), nil, c); err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := r.registry.Entry(id); e.Standing != registry.Rejected || !strings.Contains(e.Verdict.Reason, "could not be played") {
+		t.Errorf("the candidate is %+v, want rejected", e)
+	}
+	if s := r.Status(); s.Rejections != 1 || s.Gate != nil {
+		t.Errorf("status %+v: want one rejection and no gate", s)
+	}
+}
+
+// TestPersist fails twice, then succeeds; and ends with its context.
+func TestPersist(t *testing.T) {
+	r := &Run{params: Params{Log: slog.New(slog.DiscardHandler)}}
+	n := 0
+	fail := errors.New("away")
+	err := r.persist(context.Background(), "test", func() error {
+		if n++; n < 3 {
+			return fail
+		}
+		return nil
+	})
+	if err != nil || n != 3 {
+		t.Errorf("got %v after %d calls, want success after 3", err, n)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := r.persist(ctx, "test", func() error { cancel(); return fail }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's end", err)
+	}
+}
+
 // TestRateWithoutAnchor: a gate may be decided before the first game against random.
 func TestRateWithoutAnchor(t *testing.T) {
 	r := open(t, quiet(t))
@@ -238,9 +344,10 @@ func TestRateWithoutAnchor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.add(e), m.close(), r.rate()); err != nil {
+	if err := errors.Join(m.add(e), m.close()); err != nil {
 		t.Fatal(err)
 	}
+	r.rate()
 	if s := r.Status(); s.Best.Measured || s.Best.ID == "" {
 		t.Errorf("the best model is %+v: want one without a rating", s.Best)
 	}

@@ -39,6 +39,8 @@ type Run struct {
 	params   Params
 	lock     *flock.Flock
 	hub      *fleet.Hub
+	ladder   ladder      // judge's own
+	rejected registry.ID // the newest rejected model, which the hub still has; judge's own
 	registry *registry.Registry
 	window   *data.Window
 	trainer  *train.Trainer
@@ -53,6 +55,7 @@ type Run struct {
 	status Status
 	begun  time.Time
 	plan   Plan
+	dead   map[string]int // jobs given up, by match
 }
 
 // Open takes up the run in p.Dir, or begins it. Nothing runs until Run is called. A directory that another process holds
@@ -62,7 +65,7 @@ func Open(ctx context.Context, p Params) (*Run, error) {
 		return nil, fmt.Errorf("open run: %w", err)
 	}
 	r := &Run{
-		params: p, grown: make(chan struct{}, 1), candidates: make(chan struct{}, 1),
+		params: p, grown: make(chan struct{}, 1), candidates: make(chan struct{}, 1), dead: make(map[string]int), ladder: make(ladder),
 		status: Status{Dir: p.Dir, Name: filepath.Base(p.Dir)},
 	}
 	if err := r.open(ctx); err != nil {
@@ -159,6 +162,9 @@ func (r *Run) openTrainer() error {
 		if t, err = train.New(w, r.params.Train, s); err != nil {
 			return err
 		}
+		if best.Meta.Step > 0 { // the checkpoints are lost: positions that were drawn often enough are not drawn again
+			t.Begin(best.Meta.Step, int64(r.params.Passes*float64(r.window.Total()))/int64(r.params.Train.Graph.Batch))
+		}
 	}
 	r.trainer = t
 	return nil
@@ -219,15 +225,24 @@ func (r *Run) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = time.Now()
 	r.mu.Unlock()
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.ingest(ctx) })
-	g.Go(func() error { return r.learn(ctx) })
-	g.Go(func() error { return r.judge(ctx) })
-	g.Go(func() error { return r.watch(ctx) })
-	if r.params.Workers > 0 {
-		g.Go(func() error { return r.work(ctx) })
+	g, inner := errgroup.WithContext(ctx)
+	loop := func(f func(context.Context) error) {
+		g.Go(func() error {
+			err := f(inner)
+			if inner.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+				return nil // it was told to end; what else goes wrong then is told
+			}
+			return err
+		})
 	}
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	loop(r.ingest)
+	loop(r.learn)
+	loop(r.judge)
+	loop(r.watch)
+	if r.params.Workers > 0 {
+		loop(r.work)
+	}
+	if err := g.Wait(); err != nil {
 		return fmt.Errorf("run %s: %w", r.params.Dir, err)
 	}
 	return nil
@@ -265,6 +280,35 @@ func (r *Run) note(text string, args ...any) {
 	defer r.mu.Unlock()
 	events := append(r.status.Events, Event{time.Now(), line})
 	r.status.Events = events[max(0, len(events)-MaxEvents):]
+}
+
+// persist calls f until it succeeds, with growing waits, or ctx is done: for what the run cannot go on without and a hub
+// that is away for a while will take later. Failures are logged.
+func (r *Run) persist(ctx context.Context, what string, f func() error) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.params.Log.Warn(what+" failed: trying again", "error", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// tolerate logs a failure that costs nothing but a repetition.
+func (r *Run) tolerate(what string, err error) {
+	if err != nil {
+		r.params.Log.Warn(what+" failed: it will be done again", "error", err)
+	}
 }
 
 // nudge puts a token into c unless it holds one.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"time"
@@ -41,18 +42,24 @@ func (r *Run) watch(ctx context.Context) error {
 			return nil
 		case <-clock.C:
 		case <-look.C:
-			if _, err := r.hub.DeadLetters(ctx, r.bury); err != nil && ctx.Err() == nil {
-				return err
-			}
+			_, err := r.hub.DeadLetters(ctx, r.bury)
+			r.tolerate("looking at dead letters", err)
 		}
 	}
 }
 
-// bury keeps a message that was delivered too often without an answer. A job among them is put again by its match.
+// bury keeps a message that was delivered too often without an answer. A job among them is put again by its match, unless
+// too many were.
 func (r *Run) bury(d fleet.DeadLetter) error {
 	path := filepath.Join(r.dir(quarantineDir), "dead-"+registry.IDOf(d.Data).Short())
 	if err := atomicfile.WriteBytes(path, d.Data); err != nil {
 		return err
+	}
+	var job fleet.Job
+	if json.Unmarshal(d.Data, &job) == nil && job.Gate != "" {
+		r.mu.Lock()
+		r.dead[job.Gate]++
+		r.mu.Unlock()
 	}
 	r.note("message given up", "stream", d.Stream, "subject", d.Subject, "deliveries", d.Deliveries, "file", path)
 	return nil

@@ -31,19 +31,18 @@ type Counts struct {
 }
 
 // Work plays for a run until ctx is done: pairs that wait to be played come first, else self-play with the best model. So
-// many games are played at once, each in a goroutine with its own network and search. It returns nil if ctx ended it.
+// many games are played at once, each in a goroutine with its own network and search. A pair that cannot be played is given
+// back and logged; a model that cannot be fetched leaves the one before in place. It returns nil if ctx ended it.
 func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *Counts, log *slog.Logger) error {
 	var session [8]byte // drawn, so that a worker that starts again plays other games; each game's record has its seed
 	rand.Read(session[:])
 	games := seed.New(binary.LittleEndian.Uint64(session[:]))
-	g, ctx := errgroup.WithContext(ctx)
+	g, inner := errgroup.WithContext(ctx)
 	for i := range parallel {
 		s := &seat{worker: w, build: build, counts: c, log: log, games: games.Child("seat", uint64(i))}
-		g.Go(func() error { return s.run(ctx) })
+		g.Go(func() error { return s.run(inner) })
 	}
-	if err := g.Wait(); err != nil && ctx.Err() == nil {
-		return err
-	} else if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if err := g.Wait(); ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -72,8 +71,8 @@ func (s *seat) run(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			if err := s.pair(ctx, lease); err != nil {
-				return err
+			if err := s.pair(ctx, lease); err != nil && ctx.Err() == nil {
+				s.log.Warn("pair is given back", "job", lease.Job.ID, "error", err)
 			}
 			continue
 		}
@@ -90,6 +89,7 @@ func (s *seat) game(ctx context.Context) error {
 	if err := s.prepare(ctx, m, id); err != nil {
 		return err
 	}
+	id = s.model
 	s.n++
 	rec, err := s.player.Game(ctx, m.Variant, s.games.Child("game", s.n).Uint64())
 	if err != nil {
@@ -109,8 +109,7 @@ func (s *seat) count(e *infer.Evaluator, counted *int64) {
 	if e == nil {
 		return
 	}
-	asked, hits := e.Counts()
-	n := asked - hits
+	n, _ := e.Counts()
 	s.counts.Evaluations.Add(n - *counted)
 	*counted = n
 }
@@ -127,7 +126,14 @@ func (s *seat) prepare(ctx context.Context, m fleet.Manifest, id data.ModelID) e
 	var judge mcts.Evaluator = mcts.Uniform{} // while there is no model
 	var eval *infer.Evaluator
 	if id != (data.ModelID{}) {
-		if eval, err = s.evaluator(ctx, id, plan.Infer); err != nil {
+		p := plan.Infer
+		p.Seed = s.games.Child("symmetry", s.n).Uint64() // seats and models differ in how they see a position
+		eval, err = s.evaluator(ctx, id, p)
+		switch {
+		case err != nil && s.player != nil && ctx.Err() == nil:
+			s.log.Warn("the best model is out of reach: playing on with the one before", "model", registry.ID(id).Short(), "error", err)
+			return nil
+		case err != nil:
 			return err
 		}
 		judge = eval

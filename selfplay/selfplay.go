@@ -142,10 +142,16 @@ func target(edges []mcts.RootEdge) []data.Visit {
 // draw takes a Move with probability proportional to its improved policy to the power 1/Temperature, among those that
 // are not proven lost for the side to move.
 func (p *Player) draw(edges []mcts.RootEdge, rng *rand.Rand) rules.Move {
+	top := edges[0] // scaled to 1, so that no temperature is too small for it
+	for _, e := range edges {
+		if e.Policy > top.Policy {
+			top = e
+		}
+	}
 	p.weight = p.weight[:0]
 	total := 0.0
 	for _, e := range edges {
-		total += math.Pow(float64(e.Policy), 1/p.params.Temperature)
+		total += math.Pow(float64(e.Policy/top.Policy), 1/p.params.Temperature)
 		p.weight = append(p.weight, total)
 	}
 	x := rng.Float64() * total
@@ -154,5 +160,5 @@ func (p *Player) draw(edges []mcts.RootEdge, rng *rand.Rand) rules.Move {
 			return edges[i].Move
 		}
 	}
-	return edges[len(edges)-1].Move
+	return top.Move
 }

@@ -25,9 +25,11 @@ const (
 	archKey  = "yinshzero.arch"
 	stepKey  = "yinshzero.step"
 	drawnKey = "yinshzero.drawn"
+	planeKey = "yinshzero.encoder"
 
 	checkpointPrefix    = "step-"
 	checkpointExtension = ".safetensors"
+	damagedExtension    = ".damaged"
 	keptCheckpoints     = 2
 )
 
@@ -45,6 +47,7 @@ func (t *Trainer) Save(dir string) error {
 	add(solverPrefix, t.solver.State())
 	meta := map[string]string{
 		archKey: t.weights.Arch().String(), stepKey: strconv.FormatInt(t.step, 10), drawnKey: strconv.FormatInt(t.drawn, 10),
+		planeKey: strconv.Itoa(net.EncoderVersion),
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%s%012d%s", checkpointPrefix, t.step, checkpointExtension))
 	if err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return net.WriteTensors(w, all, meta) }); err != nil {
@@ -64,23 +67,35 @@ func (t *Trainer) Save(dir string) error {
 
 // checkpoints lists the checkpoints in dir, newest first.
 func checkpoints(dir string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, checkpointPrefix+"*"+checkpointExtension))
-	slices.Sort(files)
-	slices.Reverse(files)
-	return files, err
+	entries, err := os.ReadDir(dir) // sorted by name, hence by step
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range slices.Backward(entries) {
+		if n := e.Name(); strings.HasPrefix(n, checkpointPrefix) && strings.HasSuffix(n, checkpointExtension) {
+			files = append(files, filepath.Join(dir, n))
+		}
+	}
+	return files, nil
 }
 
-// Resume is a Trainer that goes on from the newest checkpoint in dir that is whole. The damage of newer ones is returned
-// beside it, for the caller to tell. With no checkpoint at all the Trainer is nil. It is an error if there are
-// checkpoints and none can be used.
+// Resume is a Trainer that goes on from the newest checkpoint in dir that is whole. Newer ones that are damaged are renamed,
+// and what is wrong with them is returned beside it, for the caller to tell. With no checkpoint at all the Trainer is nil.
+// It is an error if there are checkpoints and none can be used: nothing is renamed then.
 func Resume(dir string, a net.Arch, p Params, s seed.Seed) (t *Trainer, damage []error, err error) {
 	files, err := checkpoints(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("resume: %w", err)
 	}
-	for _, path := range files {
+	for i, path := range files {
 		t, err := load(path, a, p, s)
 		if err == nil {
+			for _, bad := range files[:i] {
+				if err := os.Rename(bad, bad+damagedExtension); err != nil {
+					return nil, damage, fmt.Errorf("resume: %w", err)
+				}
+			}
 			return t, damage, nil
 		}
 		damage = append(damage, fmt.Errorf("checkpoint %s: %w", path, err))
@@ -103,13 +118,16 @@ func load(path string, a net.Arch, p Params, s seed.Seed) (*Trainer, error) {
 	if meta[archKey] != a.String() {
 		return nil, fmt.Errorf("it holds the arch %q and the run has %v: keep the arch of a run, or begin a new one", meta[archKey], a)
 	}
+	if want := strconv.Itoa(net.EncoderVersion); meta[planeKey] != want {
+		return nil, fmt.Errorf("its encoder version is %q, this program's is %s: begin a new run", meta[planeKey], want)
+	}
 	step, err := strconv.ParseInt(meta[stepKey], 10, 64)
 	if err != nil || step < 0 {
-		return nil, fmt.Errorf("its step is %q: want a number", meta[stepKey])
+		return nil, fmt.Errorf("its step is %q: want a number; the file was not written by this program", meta[stepKey])
 	}
 	drawn, err := strconv.ParseInt(meta[drawnKey], 10, 64)
 	if err != nil || drawn < step {
-		return nil, fmt.Errorf("its count of batches is %q: want a number, at least its step, %d", meta[drawnKey], step)
+		return nil, fmt.Errorf("its count of batches is %q: want a number, at least its step, %d; the file was not written by this program", meta[drawnKey], step)
 	}
 	part := func(prefix string) (some []net.Tensor) {
 		for _, x := range tensors {

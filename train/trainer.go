@@ -43,6 +43,10 @@ func New(w *net.Weights, p Params, s seed.Seed) (*Trainer, error) {
 	}, nil
 }
 
+// Begin sets the counts of a Trainer that goes on from weights without a checkpoint: steps taken and batches drawn before.
+// Its optimiser starts cold.
+func (t *Trainer) Begin(steps, drawn int64) { t.step, t.drawn = steps, max(steps, drawn) }
+
 // Steps is the number of steps taken, those before the checkpoint included.
 func (t *Trainer) Steps() int64 { return t.step }
 
@@ -65,9 +69,19 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 		return fail(err)
 	}
 	t.drawn++
+	// The policy loss is a mean over the rows that have a policy target, so that its weight does not hang on their share.
+	full := 0
+	for i := range t.batch {
+		if t.batch[i].Kind == data.Full {
+			full++
+		}
+	}
 	for i := range t.batch {
 		if err := t.params.fill(&t.example, &t.batch[i]); err != nil {
 			return fail(err)
+		}
+		if t.batch[i].Kind == data.Full {
+			t.example.PolicyWeight = float32(len(t.batch)) / float32(full)
 		}
 		t.graph.Set(i, &t.example)
 	}
@@ -90,9 +104,6 @@ func (t *Trainer) Batch() []data.Sample { return t.batch }
 // follow moves the average towards the weights. Early on its memory is short, so that the random start is forgotten.
 func (t *Trainer) follow() {
 	memory := float32(min(t.params.Average, float64(t.step)/float64(t.step+10)))
-	if t.params.Average == 0 {
-		memory = 0
-	}
 	now := t.weights.Tensors()
 	for i, a := range t.average.Tensors() {
 		for j, x := range now[i].Data {

@@ -126,8 +126,8 @@ func newBenchSelfplay() *cobra.Command {
 				}
 				eval := &timed{Evaluator: network}
 				defer func() {
-					asked, cached := network.Counts()
-					evaluations.Add(asked - cached)
+					asked, _ := network.Counts()
+					evaluations.Add(asked)
 					spent.Add(int64(eval.spent))
 				}()
 				p, err := selfplay.New(mcts.New(eval, mcts.DefaultParams()), selfplay.DefaultParams())
