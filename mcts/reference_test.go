@@ -161,15 +161,16 @@ func (s plain) visit(n *plainNode, m rules.Move) float64 {
 	return v
 }
 
-// search is n simulations at a fresh root; with the noise g for legal Moves ascending, 0 without.
-func (s plain) search(pos rules.Position, n int, g []float64) (*plainNode, rules.Move) {
-	root := s.expand(pos)
+// search is n simulations at root, which may have children from an earlier search: what they cost then counts in no
+// budget and in no choice. g is the noise for legal Moves ascending, 0 without.
+func (s plain) search(root *plainNode, n int, g []float64) (best rules.Move) {
 	if s.p.Root == PUCT {
 		for range n {
 			root.visit(s)
 		}
-		return root, 0
+		return 0
 	}
+	now := map[rules.Move]int{} // visits of this search
 	score := map[rules.Move]float64{}
 	for i, m := range root.legal {
 		score[m] = g[i] + math.Log(root.prior[m])
@@ -187,6 +188,7 @@ func (s plain) search(pos rules.Position, n int, g []float64) (*plainNode, rules
 			for _, a := range left {
 				if spent < n {
 					s.visit(root, a)
+					now[a]++
 					spent++
 				}
 			}
@@ -196,12 +198,12 @@ func (s plain) search(pos rules.Position, n int, g []float64) (*plainNode, rules
 			left = left[:max(2, len(left)/2)]
 		}
 	}
-	most := 0.0
+	most := 0
 	for _, a := range root.legal {
-		most = max(most, root.visits(a))
+		most = max(most, now[a])
 	}
 	all := rank(slices.Clone(root.legal), s.sigma(root))
-	return root, all[slices.IndexFunc(all, func(a rules.Move) bool { return root.visits(a) == most })]
+	return all[slices.IndexFunc(all, func(a rules.Move) bool { return now[a] == most })]
 }
 
 func (n *plainNode) visit(s plain) { s.visit(n, s.pick(n)) }
@@ -233,7 +235,8 @@ func TestPlainSearch(t *testing.T) {
 						t.Fatal(err)
 					}
 					plain := plain{arbitrary, p}
-					root, best := plain.search(pos, n, noiseOf(len(pos.AppendMoves(nil)), noise, newRand(seed)))
+					root := plain.expand(pos)
+					best := plain.search(root, n, noiseOf(len(root.legal), noise, newRand(seed)))
 					checkRoot(t, r, pos)
 					comparePlain(t, r, root, plain)
 					if p.Root == Gumbel && n > 0 && r.Best != best {
@@ -241,6 +244,59 @@ func TestPlainSearch(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// A search that goes on from the tree of the one before agrees with the plain one that does, at root visits that are
+// carried over in great and in small numbers.
+func TestPlainSearchGoesOn(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		p.Solver = false
+		carried, unlike := 0, 0 // searches from a tree; those whose choice is not the Move with the most visits in all
+		for seed := range uint64(24) {
+			rng := newRand(seed)
+			v := rules.Variants()[seed%3]
+			pos := playRandom(rules.New(v), rng.IntN(int(v.Rings)+20), rng)
+			p.Considered = []int{2, 5, 16, 130}[seed%4]
+			p.CVisit = []float64{50, 3, 0}[seed%3]
+			s, plain := New(arbitrary, p), plain{arbitrary, p}
+			var root *plainNode
+			for _, n := range []int{150, 6, 40, 3, 9} {
+				if pos.Phase() == rules.PhaseOver || len(pos.AppendMoves(nil)) == 1 {
+					break
+				}
+				if root == nil {
+					root = plain.expand(pos)
+				}
+				before := len(root.children)
+				noise := p.Root == Gumbel && seed%2 == 0
+				r, err := s.Search(t.Context(), pos, Budget{n, noise}, newRand(seed))
+				if err != nil {
+					t.Fatal(err)
+				}
+				best := plain.search(root, n, noiseOf(len(root.legal), noise, newRand(seed)))
+				checkRoot(t, r, pos)
+				comparePlain(t, r, root, plain)
+				if p.Root == Gumbel && r.Best != best {
+					t.Errorf("seed %d: best %v of %d simulations: want %v", seed, r.Best, n, best)
+				}
+				if before > 1 {
+					carried++
+					for _, e := range r.Edges {
+						if float64(e.Visits) > root.visits(r.Best) {
+							unlike++
+							break
+						}
+					}
+				}
+				pos.Play(r.Best)
+				s.Advance(r.Best)
+				root = root.children[r.Best]
+			}
+		}
+		if carried < 30 || p.Root == Gumbel && unlike < 5 {
+			t.Errorf("%d searches went on, %d of them against the carried visits: want more", carried, unlike)
 		}
 	})
 }
