@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,13 +55,24 @@ func randomGame(rng *rand.Rand) *data.Record {
 	return rec
 }
 
+// window holds random games, fully searched throughout.
 func window(t testing.TB) *data.Window {
 	t.Helper()
+	p := data.DefaultWindowParams()
+	p.HoldOut = 0
+	return windowOf(t, games(60), p)
+}
+
+func games(n int) (recs []*data.Record) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var recs []*data.Record
-	for range 60 {
+	for range n {
 		recs = append(recs, randomGame(rng))
 	}
+	return recs
+}
+
+func windowOf(t testing.TB, recs []*data.Record, p data.WindowParams) *data.Window {
+	t.Helper()
 	dir := t.TempDir()
 	path, err := data.NextShard(dir)
 	if err != nil {
@@ -68,8 +81,6 @@ func window(t testing.TB) *data.Window {
 	if _, err := data.WriteShard(path, recs); err != nil {
 		t.Fatal(err)
 	}
-	p := data.DefaultWindowParams()
-	p.HoldOut = 0
 	w, err := data.OpenWindow(dir, p)
 	if err != nil {
 		t.Fatal(err)
@@ -161,11 +172,50 @@ func TestResumeFallsBack(t *testing.T) {
 	if err != nil || len(damage) != 1 || got.Steps() != 2 {
 		t.Fatalf("got %v, %v, %v: want the checkpoint of step 2", got, damage, err)
 	}
+	// The damaged one is out of the way, and nothing is told of it again.
+	if moved, err := os.ReadFile(files[0] + damagedExtension); err != nil || !bytes.Equal(moved, b) {
+		t.Errorf("the damaged checkpoint is not renamed: %v", err)
+	}
+	if left, err := checkpoints(dir); err != nil || !reflect.DeepEqual(left, files[1:]) {
+		t.Errorf("checkpoints %v, %v: want %v", left, err, files[1:])
+	}
+	if got, damage, err := Resume(dir, arch, params(), seed.New(2)); err != nil || len(damage) > 0 || got.Steps() != 2 {
+		t.Errorf("again: got %v, %v, %v: want the checkpoint of step 2 alone", got, damage, err)
+	}
 	if err := os.Truncate(files[1], 1000); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := Resume(dir, arch, params(), seed.New(2)); err == nil || !strings.Contains(err.Error(), files[1]) {
 		t.Errorf("all checkpoints are damaged: got %v, want an error that names them", err)
+	}
+	if left, err := checkpoints(dir); err != nil || !reflect.DeepEqual(left, files[1:]) {
+		t.Errorf("checkpoints %v, %v: with none to go on from, none is renamed", left, err)
+	}
+}
+
+// TestDirectoryName keeps checkpoints where the name is full of what patterns are made of.
+func TestDirectoryName(t *testing.T) {
+	name := "run [a-c]"
+	if runtime.GOOS != "windows" {
+		name += " *?\\"
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tr := trainer(t, params())
+	for step := range int64(keptCheckpoints + 2) {
+		tr.Begin(step, step)
+		if err := tr.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := checkpoints(dir); err != nil || len(files) != keptCheckpoints {
+		t.Errorf("%v, %v: want %d checkpoints", files, err, keptCheckpoints)
+	}
+	got, damage, err := Resume(dir, arch, params(), seed.New(2))
+	if err != nil || len(damage) > 0 || got == nil || got.Steps() != keptCheckpoints+1 {
+		t.Errorf("got %v, %v, %v: want the newest checkpoint", got, damage, err)
 	}
 }
 
@@ -180,6 +230,156 @@ func TestResumeRefuses(t *testing.T) {
 	_, _, err := Resume(dir, net.Arch{Channels: 64, Blocks: 1}, params(), seed.New(2))
 	if err == nil || !strings.Contains(err.Error(), "32x1") || !strings.Contains(err.Error(), "64x1") {
 		t.Errorf("another arch: got %v, want an error that names both", err)
+	}
+
+	// Another encoder: the planes that the weights know mean something else.
+	files, err := checkpoints(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors, meta, err := net.ReadTensors(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"999", ""} {
+		meta[planeKey] = version
+		var other bytes.Buffer
+		if err := net.WriteTensors(&other, tensors, meta); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(files[0], other.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Resume(dir, arch, params(), seed.New(2)); err == nil || !strings.Contains(err.Error(), "encoder version is \""+version+"\"") {
+			t.Errorf("encoder version %q: got %v, want an error that names it", version, err)
+		}
+	}
+}
+
+// TestBegin goes on without a checkpoint: the counts, the rate and the next batch are those of the step it goes on from.
+func TestBegin(t *testing.T) {
+	tr, w := trainer(t, params()), window(t)
+	tr.Begin(105, 110)
+	if tr.Steps() != 105 || tr.Drawn() != 110 || tr.LearningRate() != params().Rate(105) {
+		t.Errorf("%d steps, %d batches, rate %v: want 105, 110, %v", tr.Steps(), tr.Drawn(), tr.LearningRate(), params().Rate(105))
+	}
+	steps(t, tr, w, 1)
+	want := make([]data.Sample, params().Graph.Batch)
+	if err := w.Draw(seed.New(2).Child("batch", 110).Rand(), want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(tr.Batch(), want) {
+		t.Error("the batch is not the one of its number")
+	}
+	if tr.Steps() != 106 || tr.Drawn() != 111 {
+		t.Errorf("%d steps and %d batches after one step", tr.Steps(), tr.Drawn())
+	}
+	if tr.Begin(9, 3); tr.Steps() != 9 || tr.Drawn() != 9 {
+		t.Errorf("%d steps, %d batches: want 9 each, as no step goes without a batch", tr.Steps(), tr.Drawn())
+	}
+}
+
+// TestFollow works the running average out by hand: weights of 3 and an average of 1 before each step.
+func TestFollow(t *testing.T) {
+	for _, tt := range []struct {
+		average float64
+		step    int64
+		want    float64 // memory · 1 + (1 − memory) · 3
+	}{
+		{0.9, 1, 31.0 / 11}, // 1/11 is short
+		{0.9, 5, 7.0 / 3},   // 5/15
+		{0.9, 10, 2},        // 10/20
+		{0.9, 90, 1.2},      // 90/100: as long as Average
+		{0.9, 1000, 1.2},    // and no longer
+		{0.25, 1, 31.0 / 11},
+		{0.25, 10, 2.5},
+		{0, 10, 3},
+	} {
+		p := params()
+		p.Average = tt.average
+		tr := trainer(t, p)
+		set := func(w *net.Weights, x float32) {
+			for _, tensor := range w.Tensors() {
+				for i := range tensor.Data {
+					tensor.Data[i] = x
+				}
+			}
+		}
+		set(tr.weights, 3)
+		set(tr.average, 1)
+		tr.step = tt.step
+		tr.follow()
+		for _, tensor := range tr.Candidate().Tensors() {
+			for i, x := range tensor.Data {
+				if math.Abs(float64(x)-tt.want) > 1e-6 {
+					t.Fatalf("average %v, step %d: %s[%d] is %v, want %v", tt.average, tt.step, tensor.Name, i, x, tt.want)
+				}
+			}
+		}
+	}
+}
+
+// TestStepFollows: the first step has step 1's memory, 1/11, of the weights before it.
+func TestStepFollows(t *testing.T) {
+	tr, w := trainer(t, params()), window(t)
+	before := tr.weights.Clone().Tensors()
+	steps(t, tr, w, 1)
+	after, candidate := tr.weights.Tensors(), tr.Candidate().Tensors()
+	moved := false
+	for i, tensor := range candidate {
+		for j, x := range tensor.Data {
+			a, b := float64(before[i].Data[j]), float64(after[i].Data[j])
+			if want := a/11 + b*10/11; math.Abs(float64(x)-want) > 1e-6 {
+				t.Fatalf("%s[%d] is %v, want %v", tensor.Name, j, x, want)
+			}
+			moved = moved || math.Abs(a-b) > 1e-4
+		}
+	}
+	if !moved {
+		t.Error("the weights do not move")
+	}
+}
+
+// TestPolicyLossIsAMean: with the policy loss alone, the total is the mean over the rows with a policy target, however
+// few of the batch they are. A batch without any costs nothing.
+func TestPolicyLossIsAMean(t *testing.T) {
+	recs := games(60)
+	n := 0
+	for _, rec := range recs {
+		for i := range rec.Plies {
+			if ply := &rec.Plies[i]; ply.Kind == data.Full {
+				if n++; n%4 > 0 {
+					ply.Kind, ply.Policy = data.Fast, nil
+				}
+			}
+		}
+	}
+	window := data.DefaultWindowParams()
+	window.HoldOut, window.FastWeight = 0, 1
+	p := params()
+	p.Graph.ValueLoss, p.Graph.RingsLoss = 0, 0
+	tr := trainer(t, p)
+	losses := steps(t, tr, windowOf(t, recs, window), 1)
+	full := 0
+	for _, s := range tr.Batch() {
+		if s.Kind == data.Full {
+			full++
+		}
+	}
+	if full == 0 || full > len(tr.Batch())/2 {
+		t.Fatalf("%d full rows of %d: want some", full, len(tr.Batch()))
+	}
+	if losses.Policy < 1 || math.Abs(losses.Total/losses.Policy-1) > 1e-5 {
+		t.Errorf("%d full rows of %d: the total is %v, want the policy loss %v", full, len(tr.Batch()), losses.Total, losses.Policy)
+	}
+
+	window.FullWeight = 0
+	if losses := steps(t, trainer(t, p), windowOf(t, recs, window), 1); losses.Policy != 0 || losses.Total != 0 {
+		t.Errorf("no full rows: losses %+v, want none", losses)
 	}
 }
 
