@@ -146,19 +146,26 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestDrawAtSmallTemperature: no temperature is so small that the greatest policy loses its share.
+// TestDrawAtSmallTemperature: no temperature is so small that the greatest policies lose their shares.
 func TestDrawAtSmallTemperature(t *testing.T) {
-	edges := []mcts.RootEdge{
+	flat := []mcts.RootEdge{
 		{Move: 1, Policy: 0.2}, {Move: 2, Policy: 0.2}, {Move: 3, Policy: 0.21}, {Move: 4, Policy: 0.2}, {Move: 5, Policy: 0.19},
 	}
+	tied := []mcts.RootEdge{{Move: 1, Policy: 0.3}, {Move: 2, Policy: 0.35}, {Move: 3, Policy: 0}, {Move: 4, Policy: 0.35}}
 	for _, temperature := range []float64{0.0005, 1e-300} {
 		p := DefaultParams()
 		p.Temperature = temperature
 		player, rng := newPlayer(t, mcts.Uniform{}, p), rand.New(rand.NewPCG(1, 2))
-		for range 100 {
-			if m := player.draw(edges, rng); m != 3 {
-				t.Fatalf("temperature %v: move %d is drawn, want 3, which has the greatest policy", temperature, m)
-			}
+		alone, shared := map[rules.Move]int{}, map[rules.Move]int{}
+		for range 200 {
+			alone[player.draw(flat, rng)]++
+			shared[player.draw(tied, rng)]++
+		}
+		if alone[3] != 200 {
+			t.Errorf("temperature %v: drew %v, want 3 alone, which has the greatest policy", temperature, alone)
+		}
+		if shared[2]+shared[4] != 200 || shared[2] < 70 || shared[4] < 70 {
+			t.Errorf("temperature %v: drew %v, want 2 and 4 alike", temperature, shared)
 		}
 	}
 }
