@@ -9,14 +9,11 @@ import (
 )
 
 func BenchmarkPerft(b *testing.B) {
-	p := rules.New(rules.Standard())
-	for _, m := range rules.RandomGame(rules.Standard(), rules.Uniform, rand.New(rand.NewPCG(1, 1))).Moves[:30] {
-		p.Play(m)
-	}
+	p := rulestest.LatePlacement()
 	b.ReportAllocs()
 	var leaves uint64
 	for b.Loop() {
-		leaves += rules.Perft(&p, 3)
+		leaves += rules.Perft(&p, 4)
 	}
 	b.ReportMetric(float64(leaves)/b.Elapsed().Seconds(), "leaves/s")
 }

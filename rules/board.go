@@ -43,6 +43,7 @@ func (s set) and(t set) set    { return set{s.lo & t.lo, s.hi & t.hi} }
 func (s set) or(t set) set     { return set{s.lo | t.lo, s.hi | t.hi} }
 func (s set) xor(t set) set    { return set{s.lo ^ t.lo, s.hi ^ t.hi} }
 func (s set) andNot(t set) set { return set{s.lo &^ t.lo, s.hi &^ t.hi} }
+func (s set) orNot(t set) set  { return set{s.lo | ^t.lo, s.hi | ^t.hi} }
 func (s set) empty() bool      { return s.lo|s.hi == 0 }
 func (s set) count() int       { return bits.OnesCount64(s.lo) + bits.OnesCount64(s.hi) }
 
@@ -51,19 +52,25 @@ func (s set) down(n int) set {
 	return set{s.lo>>uint(n) | s.hi<<uint(64-n), s.hi >> uint(n)}
 }
 
-// least is the smallest member of s, greatest the largest; s must not be empty.
-func (s set) least() int {
-	if s.lo != 0 {
-		return bits.TrailingZeros64(s.lo)
-	}
-	return bits.TrailingZeros64(s.hi) + 64
+// plus and minus are sum and difference of s and t as numbers of 128 bits, without the carry out of them.
+func (s set) plus(t set) set {
+	lo, carry := bits.Add64(s.lo, t.lo, 0)
+	hi, _ := bits.Add64(s.hi, t.hi, carry)
+	return set{lo, hi}
 }
 
-func (s set) greatest() int {
-	if s.hi != 0 {
-		return bits.Len64(s.hi) + 63
-	}
-	return bits.Len64(s.lo) - 1
+func (s set) minus(t set) set {
+	lo, borrow := bits.Sub64(s.lo, t.lo, 0)
+	hi, _ := bits.Sub64(s.hi, t.hi, borrow)
+	return set{lo, hi}
+}
+
+// centre is the grid index of the middle of the board, f6.
+const centre = GridSize * GridSize / 2
+
+// mirrored is s turned by half around the centre: every member i becomes 2·centre − i.
+func (s set) mirrored() set {
+	return set{bits.Reverse64(s.hi), bits.Reverse64(s.lo)}.down(127 - 2*centre)
 }
 
 // next takes the smallest member out of s and returns it; s must not be empty.
@@ -87,8 +94,8 @@ var (
 	pairOf  [NumPoints][GridSize * GridSize]int16
 	pairs   [numPairs]struct{ from, to uint8 } // grid indices of the pair
 	between [numPairs]set                      // what lies strictly between the pair
-	// rays is what lies beyond a grid index along each axis: the indices that rise, then those that fall.
-	rays [numAxes][2][GridSize * GridSize]set
+	// rays is what lies beyond a grid index along each axis on the side where indices rise.
+	rays [GridSize * GridSize][numAxes]set
 )
 
 // distance is the hexagonal distance of a grid index's coordinates from the centre f6, and whether it is a corner.
@@ -134,12 +141,10 @@ func init() {
 			}
 		}
 	}
-	for a, s := range steps {
-		for from := range GridSize * GridSize {
-			for way, d := range [2]int{s, -s} {
-				for i := from + d; boards[MaxRadius].has(from) && boards[MaxRadius].has(i); i += d {
-					rays[a][way][from] = rays[a][way][from].or(bit(i))
-				}
+	for _, from := range gridOf {
+		for a, d := range steps {
+			for i := int(from) + d; boards[MaxRadius].has(i); i += d {
+				rays[from][a] = rays[from][a].or(bit(i))
 			}
 		}
 	}

@@ -218,32 +218,40 @@ func (p *Position) free() set {
 	return boards[p.radius].andNot(p.rings[0]).andNot(p.rings[1]).andNot(p.markers[0]).andNot(p.markers[1])
 }
 
+// A field is what decides where rings may go: the empty Points and the markers, as they lie and turned by half, so that
+// in one of the two every way is one on which grid indices rise.
+type field struct{ free, markers, freeMirrored, markersMirrored set }
+
+func (p *Position) field() field {
+	f := field{free: p.free(), markers: p.markers[0].or(p.markers[1])}
+	f.freeMirrored, f.markersMirrored = f.free.mirrored(), f.markers.mirrored()
+	return f
+}
+
 // destinations is where a ring on grid index from may go: over any number of empty Points, then at most one unbroken
 // group of markers, landing on the first empty Point behind it.
-func destinations(from int, free, markers set) (to set) {
-	for a := range numAxes {
-		up := rays[a][0][from]
-		to = to.or(up)
-		if stops := up.andNot(free); !stops.empty() {
-			i := stops.least()
-			beyond := rays[a][0][i]
-			to = to.andNot(beyond).andNot(bit(i))
-			if rest := beyond.andNot(markers); markers.has(i) && !rest.empty() {
-				to = to.or(bit(rest.least()).and(free))
-			}
-		}
-		down := rays[a][1][from]
-		to = to.or(down)
-		if stops := down.andNot(free); !stops.empty() {
-			i := stops.greatest()
-			beyond := rays[a][1][i]
-			to = to.andNot(beyond).andNot(bit(i))
-			if rest := beyond.andNot(markers); markers.has(i) && !rest.empty() {
-				to = to.or(bit(rest.greatest()).and(free))
-			}
-		}
+func (f *field) destinations(from int) set {
+	return onward(from, f.free, f.markers).or(onward(2*centre-from, f.freeMirrored, f.markersMirrored).mirrored())
+}
+
+// numDestinations is the number of destinations.
+func (f *field) numDestinations(from int) int {
+	return onward(from, f.free, f.markers).count() + onward(2*centre-from, f.freeMirrored, f.markersMirrored).count()
+}
+
+// onward is the destinations on the three ways on which grid indices rise.
+func onward(from int, free, markers set) (to set) {
+	for _, ray := range &rays[from] {
+		// Less 1, stops lose the first of them and fill up below it. Added to the markers and all that is off the ray, a
+		// first stop that is a marker is carried over the group to what lies behind it. What else the two sums hold of the
+		// ray is not free.
+		stops := ray.andNot(free)
+		below := stops.minus(set{1, 0})
+		first := stops.andNot(below)
+		behind := markers.orNot(ray).plus(first)
+		to = to.or(below.or(behind).and(ray))
 	}
-	return to
+	return to.and(free)
 }
 
 // AppendMoves appends the legal Moves, ascending. There are none only when the game is over, and never more than MaxMoves.
@@ -254,11 +262,11 @@ func (p *Position) AppendMoves(dst []Move) []Move {
 			dst = append(dst, firstPlace+Move(pointOf[s.next()]))
 		}
 	case PhaseMoveRing:
-		n, free, markers := len(dst), p.free(), p.markers[0].or(p.markers[1])
+		n, f := len(dst), p.field()
 		for rings := p.rings[p.toMove]; !rings.empty(); {
 			from := rings.next()
 			row := &pairOf[pointOf[from]]
-			for to := destinations(from, free, markers); !to.empty(); {
+			for to := f.destinations(from); !to.empty(); {
 				dst = append(dst, firstMove+Move(row[to.next()]))
 			}
 		}
@@ -295,9 +303,9 @@ func (p *Position) NumMoves() int {
 
 // numRingMoves is the number of ring moves that c would have if it were to move.
 func (p *Position) numRingMoves(c Color) (n int) {
-	free, markers := p.free(), p.markers[0].or(p.markers[1])
+	f := p.field()
 	for rings := p.rings[c]; !rings.empty(); {
-		n += destinations(rings.next(), free, markers).count()
+		n += f.numDestinations(rings.next())
 	}
 	return n
 }
@@ -319,9 +327,8 @@ func (p *Position) IsLegal(m Move) bool {
 	case p.phase == PhasePlaceRing && k == PlaceRing:
 		return p.free().has(m.Point().Grid())
 	case p.phase == PhaseMoveRing && k == MoveRing:
-		pr := pairs[m-firstMove]
-		return p.rings[p.toMove].has(int(pr.from)) &&
-			destinations(int(pr.from), p.free(), p.markers[0].or(p.markers[1])).has(int(pr.to))
+		f, pr := p.field(), pairs[m-firstMove]
+		return p.rings[p.toMove].has(int(pr.from)) && f.destinations(int(pr.from)).has(int(pr.to))
 	case p.phase == PhaseMoveRing && k == PassTurn:
 		return p.numRingMoves(p.toMove) == 0
 	case p.phase == PhaseRemoveRow && k == RemoveRow:

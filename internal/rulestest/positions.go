@@ -118,6 +118,20 @@ func readPicture(board []byte, v rules.Variant, picture string) error {
 	return nil
 }
 
+// LatePlacement is the Position from which perft is measured: eight rings of Standard stand, two are to come, so that
+// perft 4 makes two placings and two ring moves.
+func LatePlacement() rules.Position {
+	p := rules.New(rules.Standard())
+	for _, name := range [...]string{"e5", "g7", "d8", "h5", "f3", "f9", "c4", "i9"} {
+		pt, err := rules.ParsePoint(name)
+		if err != nil {
+			panic("rulestest: " + err.Error())
+		}
+		p.Play(rules.PlaceRingAt(pt))
+	}
+	return p
+}
+
 // Walk plays games random games of v, of all kinds in turn, and calls visit for every Position with its game's number;
 // the last one of each game is over. Equal arguments give equal Positions.
 func Walk(v rules.Variant, games int, seed uint64, visit func(game int, p rules.Position)) {
