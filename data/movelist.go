@@ -2,8 +2,11 @@ package data
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 
 	"yinshzero/rules"
@@ -44,8 +47,13 @@ func Export(w io.Writer, paths []string, fault func(error)) error {
 
 // Import reads a move list and writes its games to a new shard at path. Empty lines and those that begin with # are
 // skipped. A line that is no valid game is left out and handed to fault with name, that of the list, and its number.
-// The plies are of the kind Opening: there was no search.
+// The plies are of the kind Opening: there was no search. A file that exists is an error, and left as it is.
 func Import(path string, r io.Reader, name string, fault func(error)) (ShardInfo, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return ShardInfo{}, fmt.Errorf("import %s: %s exists: choose the name of a new shard", name, path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return ShardInfo{}, fmt.Errorf("import %s: %w", name, err)
+	}
 	var recs []*Record
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

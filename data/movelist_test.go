@@ -139,6 +139,21 @@ func TestRealGames(t *testing.T) {
 	}
 }
 
+func TestImportOverwritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.shard")
+	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fault, _ := collect()
+	_, err := Import(path, strings.NewReader("g1 W resign mini e6 f5\n"), "list", fault)
+	if err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("got %v, want an error that it exists", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "mine" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+}
+
 func FuzzImport(f *testing.F) {
 	f.Add("g1 W resign standard e5 e6 f6")
 	f.Add("g1 draw played 4-4-35-5-2 e5")

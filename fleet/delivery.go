@@ -52,6 +52,15 @@ func (d *Delivery) Nak() error {
 	return nil
 }
 
+// nakAfter gives the message back, to be delivered again after a while.
+func (d *Delivery) nakAfter(delay time.Duration) error {
+	d.pulse.remove(d.msg)
+	if err := d.msg.NakWithDelay(delay); err != nil {
+		return fmt.Errorf("give message back: %w", err)
+	}
+	return nil
+}
+
 // Term says that the message is bad and must not be delivered again; the server removes it.
 func (d *Delivery) Term(reason string) error {
 	d.pulse.remove(d.msg)

@@ -34,6 +34,10 @@
 // [Credentials], [Allow] and [Revoke] keep the list. A worker may send games and results under its own name, take jobs and
 // read models, and nothing else.
 //
+// Those let in are trusted half way. What they send is checked, and none can read or forge another's messages; but one may
+// take jobs and never finish them, fill the stream of games, or make the server keep many readers of its keys and models,
+// since reading them makes a consumer. The remedy is [Revoke].
+//
 // The package does not judge what arrives: replaying games, checking results and keeping what fails is the training run's.
 // It writes nothing to the run directory but the server's store and the keys.
 package fleet

@@ -5,16 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"yinshzero/data"
@@ -100,6 +104,7 @@ func joinHub(t testing.TB, h *Hub, name string) *Worker {
 	t.Helper()
 	w, err := h.Join(deadline(t), WorkerParams{Name: name})
 	must(t, err)
+	w.respite = time.Millisecond
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -531,6 +536,68 @@ func TestModels(t *testing.T) {
 	wantError(t, err, "tampered")
 }
 
+// Seats that ask for a model at the same time share one download, which has no short deadline.
+func TestModelIsFetchedOnce(t *testing.T) {
+	noLeak(t)
+	ctx := deadline(t)
+	h := startRun(t, params(t.TempDir()))
+	w := joinHub(t, h, "w1")
+	id, err := h.PublishModel(ctx, []byte("weights"))
+	must(t, err)
+	slow := &slowStore{ObjectStore: w.store, asked: make(chan time.Time, 10), open: make(chan struct{})}
+	w.store = slow
+	given, cancel := context.WithCancel(ctx)
+	gone := make(chan error)
+	go func() { _, err := w.Model(given, id); gone <- err }()
+	if until := <-slow.asked; time.Until(until) < time.Minute {
+		t.Errorf("the download must end by %v", until)
+	}
+	cancel() // who leaves does not end the download
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	for range 3 {
+		if _, err := w.Model(given, id); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+	if n := len(slow.asked); n != 0 {
+		t.Errorf("%d more downloads", n)
+	}
+	close(slow.open)
+	if b, err := w.Model(ctx, id); err != nil || string(b) != "weights" {
+		t.Errorf("got %q, %v", b, err)
+	}
+
+	// The loss of the hub ends the wait.
+	for len(slow.asked) > 0 { // the first download may have ended before the last call
+		<-slow.asked
+	}
+	slow.open = make(chan struct{})
+	go func() { _, err := w.Model(ctx, id); gone <- err }()
+	<-slow.asked
+	w.disconnected(nats.ErrDisconnected)
+	if err := <-gone; !errors.Is(err, nats.ErrDisconnected) {
+		t.Errorf("the hub is lost: %v", err)
+	}
+	close(slow.open)
+}
+
+// slowStore holds downloads up until open is closed.
+type slowStore struct {
+	jetstream.ObjectStore
+	asked chan time.Time // deadlines
+	open  chan struct{}
+}
+
+func (s *slowStore) GetBytes(ctx context.Context, name string, opts ...jetstream.GetObjectOpt) ([]byte, error) {
+	until, _ := ctx.Deadline()
+	open := s.open
+	s.asked <- until
+	<-open
+	return s.ObjectStore.GetBytes(ctx, name, opts...)
+}
+
 func TestOldModelsAreForgotten(t *testing.T) {
 	noLeak(t)
 	ctx := deadline(t)
@@ -663,6 +730,26 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// A job given back waits a little, so that one that always fails is not taken without a pause.
+func TestReleaseIsDelayed(t *testing.T) {
+	noLeak(t)
+	ctx := deadline(t)
+	h := startRun(t, params(t.TempDir()))
+	w, err := h.Join(ctx, WorkerParams{Name: "w1"})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.Close()) })
+	must(t, h.PutJobs(ctx, job("g1", 0)))
+	answers, err := h.nc.SubscribeSync("$JS.ACK." + h.n.jobs() + ".>")
+	must(t, err)
+	must(t, h.nc.Flush())
+	must(t, lease(t, w).Release())
+	msg, err := answers.NextMsgWithContext(ctx)
+	must(t, err)
+	if want := `-NAK {"delay": 2000000000}`; string(msg.Data) != want {
+		t.Errorf("the job is given back with %q, want %q", msg.Data, want)
+	}
+}
+
 // Of a worker that closes, the jobs go to another.
 func TestClosingWorkerGivesJobsBack(t *testing.T) {
 	noLeak(t)
@@ -784,6 +871,7 @@ func TestParams(t *testing.T) {
 		{"both", func(p *HubParams) { p.URL = "nats://localhost:1" }, "want one of the two"},
 		{"replicas", func(p *HubParams) { p.Replicas = 3 }, "replicas"},
 		{"games", func(p *HubParams) { p.MaxGames = 1 }, "max games"},
+		{"more games", func(p *HubParams) { p.MaxGames = math.MaxInt64 }, "max games"},
 		{"wait", func(p *HubParams) { p.AckWait = 1 }, "ack wait"},
 		{"deliver", func(p *HubParams) { p.MaxDeliver = 0 }, "max deliver"},
 	} {
@@ -837,7 +925,8 @@ func TestLosingTheHub(t *testing.T) {
 	must(t, err)
 	must(t, h.SetBest(ctx, data.ModelID{}, a))
 	spoolDir := t.TempDir()
-	wp := WorkerParams{Run: "test", Name: "w1", URL: url, Models: t.TempDir(), Spool: spoolDir}
+	var log lines
+	wp := WorkerParams{Run: "test", Name: "w1", URL: url, Models: t.TempDir(), Spool: spoolDir, Log: log.logger()}
 	w, err := Join(ctx, wp)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.Close()) })
@@ -891,6 +980,128 @@ func TestLosingTheHub(t *testing.T) {
 	}
 	must(t, h.PutJobs(ctx, job("g1", 0)))
 	must(t, lease(t, w).Done(ctx, result(t)))
+	for _, want := range []string{"connection to the hub is lost", "connected to the hub again"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q:\n%s", want, log.String())
+		}
+	}
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu  sync.Mutex
+	b   bytes.Buffer
+	add func() // called for each line
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.add != nil {
+		l.add()
+	}
+	return l.b.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// A worker that finds no hub says so, once, and goes on trying.
+func TestNoHubIsLogged(t *testing.T) {
+	noLeak(t)
+	ctx, cancel := context.WithCancel(deadline(t))
+	log := lines{add: cancel}
+	_, err := Join(ctx, WorkerParams{Run: "test", Name: "w1", URL: "nats://127.0.0.1:1", Log: log.logger()})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("join: %v", err)
+	}
+	if got := log.String(); strings.Count(got, "the hub is out of reach") != 1 {
+		t.Errorf("the log is %q", got)
+	}
+}
+
+// answer makes the server's answers on a subject those given, the last of them for ever. It takes a stream's place.
+func answer(t *testing.T, h *Hub, stream, subject string, answers ...string) {
+	t.Helper()
+	must(t, h.js.DeleteStream(deadline(t), stream))
+	n := 0
+	sub, err := h.nc.Subscribe(subject, func(m *nats.Msg) {
+		if err := m.Respond([]byte(answers[min(n, len(answers)-1)])); err != nil {
+			t.Error(err)
+		}
+		n++
+	})
+	must(t, err)
+	must(t, h.nc.Flush())
+	t.Cleanup(func() { must(t, sub.Unsubscribe()) })
+}
+
+const (
+	diskFull = `{"error":{"code":503,"err_code":10077,"description":"no space left on device"}}`
+	noMeans  = `{"error":{"code":503,"err_code":10023,"description":"insufficient resources"}}`
+	refused  = `{"error":{"code":400,"err_code":10054,"description":"message size exceeds maximum allowed"}}`
+	stored   = `{"stream":"S","seq":1}`
+)
+
+// A hub in trouble of its own is like one out of reach: games and results are kept.
+func TestHubInTrouble(t *testing.T) {
+	noLeak(t)
+	ctx := deadline(t)
+	h := startRun(t, params(t.TempDir()))
+	must(t, h.PutJobs(ctx, job("g1", 0)))
+	w := joinHub(t, h, "w1")
+	l := lease(t, w)
+	answer(t, h, h.n.results(), h.n.resultSubject("w1"), diskFull, noMeans, stored)
+	must(t, l.Done(ctx, result(t)))
+
+	answer(t, h, h.n.games(), h.n.gameSubject("*"), diskFull, noMeans, stored, refused, diskFull, noMeans, refused, stored)
+	must(t, w.Put(ctx, record(t, 1)))
+	wantError(t, w.Put(ctx, record(t, 1)), "exceeds maximum") // there is no spool
+
+	spooling, err := h.Join(ctx, WorkerParams{Name: "w2", Spool: t.TempDir()})
+	must(t, err)
+	t.Cleanup(func() { must(t, spooling.Close()) })
+	must(t, spooling.Put(ctx, record(t, 2))) // disk full
+	if n := spooling.Spooled(); n != 1 {
+		t.Errorf("%d games in the spool, want 1", n)
+	}
+	must(t, spooling.Put(ctx, record(t, 3))) // the first fails again, this one is refused
+	if n := spooling.Spooled(); n != 2 {
+		t.Errorf("%d games in the spool, want 2", n)
+	}
+	must(t, spooling.Flush(ctx))
+}
+
+// A hub opens however little of the disk is free: what it may store takes no room yet. The most bytes of games may be lowered later.
+func TestLargeHubOpens(t *testing.T) {
+	noLeak(t)
+	p := params(t.TempDir())
+	p.MaxGames = 1 << 55 // more than any disk
+	must(t, openHub(t, p).Close())
+	p.MaxGames = 1 << 20
+	openHub(t, p)
+}
+
+// A server whose limits are too low for the hub is told of with what is needed.
+func TestNoStorage(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 100 << 20, NoSigs: true, NoLog: true,
+	})
+	must(t, err)
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(startTimeout) {
+		t.Fatal("the server does not start")
+	}
+	p := DefaultHubParams()
+	p.Run, p.URL = "test", srv.ClientURL()
+	_, err = OpenHub(deadline(t), p)
+	wantError(t, err, "512 MiB of games and results")
 }
 
 func TestSpool(t *testing.T) {

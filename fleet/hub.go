@@ -32,7 +32,7 @@ type HubParams struct {
 	Creds string // file of Credentials for that server; empty for none
 
 	Replicas   int           // copies of everything: 1, or 3 with a URL of three or more servers
-	MaxGames   int64         // bytes of games waiting to be taken in; when they are reached workers wait. At least 1 MiB
+	MaxGames   int64         // bytes of games waiting to be taken in; when they are reached workers wait. 1 MiB to 1 EiB
 	AckWait    time.Duration // a message is delivered again if its holder is silent for so long; at least 100 ms
 	MaxDeliver int           // after so many deliveries a message is a dead letter; at least 1
 
@@ -46,7 +46,7 @@ func DefaultHubParams() HubParams {
 
 // Validate returns every fault of p.
 func (p *HubParams) Validate() error {
-	errs := []error{checkToken("run", p.Run)}
+	errs := []error{CheckName("run", p.Run)}
 	if (p.Dir == "") == (p.URL == "") {
 		errs = append(errs, fmt.Errorf("dir %q, URL %q: want one of the two", p.Dir, p.URL))
 	}
@@ -59,8 +59,8 @@ func (p *HubParams) Validate() error {
 	if p.Replicas < 1 || p.Replicas > 5 || (p.URL == "" && p.Replicas != 1) {
 		errs = append(errs, fmt.Errorf("replicas %d: want 1, or up to 5 with a URL", p.Replicas))
 	}
-	if p.MaxGames < 1<<20 {
-		errs = append(errs, fmt.Errorf("max games %d bytes: want at least 1 MiB", p.MaxGames))
+	if p.MaxGames < 1<<20 || p.MaxGames > 1<<60 {
+		errs = append(errs, fmt.Errorf("max games %d bytes: want 1 MiB to 1 EiB", p.MaxGames))
 	}
 	if p.AckWait < 100*time.Millisecond {
 		errs = append(errs, fmt.Errorf("ack wait %v: want at least 100ms", p.AckWait))
@@ -206,6 +206,11 @@ func (h *Hub) makeStores(ctx context.Context) error {
 	for _, s := range streams {
 		s.Storage, s.Replicas = jetstream.FileStorage, p.Replicas
 		if _, err := h.js.CreateOrUpdateStream(ctx, s); err != nil {
+			var api *jetstream.APIError
+			if errors.As(err, &api) && api.ErrorCode == noStorage {
+				err = fmt.Errorf("%w: the server must be allowed to store %d MiB of games and results: give it more, or lower the most bytes of games",
+					err, 2*p.MaxGames>>20)
+			}
 			return fmt.Errorf("make stream %s: %w", s.Name, err)
 		}
 	}
@@ -394,7 +399,7 @@ func (h *Hub) PutJobs(ctx context.Context, jobs ...Job) error {
 
 // PurgeJobs takes back all jobs of a gate that is decided. Workers in the middle of one may still send its result.
 func (h *Hub) PurgeJobs(ctx context.Context, gate string) error {
-	if err := checkToken("gate", gate); err != nil {
+	if err := CheckName("gate", gate); err != nil {
 		return fmt.Errorf("purge jobs: %w", err)
 	}
 	if err := h.jobs.Purge(ctx, jetstream.WithPurgeSubject(h.n.jobSubject(gate, "*"))); err != nil {
@@ -403,8 +408,11 @@ func (h *Hub) PurgeJobs(ctx context.Context, gate string) error {
 	return nil
 }
 
-// storeFailed is the server's code for a message that a stream's limits refuse.
-const storeFailed = 10077
+// Codes of the server.
+const (
+	storeFailed = 10077 // a message could not be stored; a stream's limits are one reason
+	noStorage   = 10047 // a stream may become larger than the server's limit leaves room for
+)
 
 // isFull reports whether a stream refused a message because of its limits.
 func isFull(err error) bool {

@@ -78,7 +78,8 @@ type Job struct {
 // token is what may stand between two dots of a subject and in the names of streams.
 var token = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-func checkToken(what, s string) error {
+// CheckName returns an error, which begins with what, unless s may name a run, a worker, a job or a gate.
+func CheckName(what, s string) error {
 	if !token.MatchString(s) {
 		return fmt.Errorf("%s %q: want 1 to 128 letters, digits, - and _", what, clip(s))
 	}
@@ -87,7 +88,7 @@ func checkToken(what, s string) error {
 
 // Validate returns every fault of j.
 func (j *Job) Validate() error {
-	errs := []error{checkToken("id", j.ID), checkToken("gate", j.Gate)}
+	errs := []error{CheckName("id", j.ID), CheckName("gate", j.Gate)}
 	if j.Kind != GateJob && j.Kind != AnchorJob {
 		errs = append(errs, fmt.Errorf("kind %q: want gate or anchor", clip(string(j.Kind))))
 	}

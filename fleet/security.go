@@ -53,7 +53,7 @@ type Credentials struct {
 // Keygen makes new credentials for a worker of the run whose hub keeps its keys in the directory keys, and the hub's
 // certificate if there is none yet. They open nothing until Allow is told their Public key.
 func Keygen(keys, run, worker string) (Credentials, error) {
-	if err := errors.Join(checkToken("run", run), checkToken("worker", worker)); err != nil {
+	if err := errors.Join(CheckName("run", run), CheckName("worker", worker)); err != nil {
 		return Credentials{}, fmt.Errorf("make credentials: %w", err)
 	}
 	if err := makeCertificate(keys); err != nil {
@@ -84,7 +84,7 @@ func ReadCredentials(path string) (Credentials, error) {
 	if err := json.Unmarshal(b, &c); err != nil {
 		return Credentials{}, fmt.Errorf("read credentials %s: %w: it must be a file made by keygen", path, err)
 	}
-	if err := errors.Join(checkToken("run", c.Run), checkToken("worker", c.Worker)); err != nil {
+	if err := errors.Join(CheckName("run", c.Run), CheckName("worker", c.Worker)); err != nil {
 		return Credentials{}, fmt.Errorf("read credentials %s: %w", path, err)
 	}
 	if _, err := c.Public(); err != nil {
@@ -146,6 +146,17 @@ type Permit struct {
 	Public string `json:"public"` // key
 }
 
+// Validate returns the first fault of p.
+func (p Permit) Validate() error {
+	if err := CheckName("worker", p.Worker); err != nil {
+		return err
+	}
+	if !nkeys.IsValidPublicUserKey(p.Public) {
+		return fmt.Errorf("worker %s: public key %q: want a user's nkey, which begins with U", p.Worker, clip(p.Public))
+	}
+	return nil
+}
+
 // Permits returns who may join, in the order they were allowed. A directory without a list lets nobody in.
 func Permits(keys string) ([]Permit, error) {
 	path := filepath.Join(keys, allowedFile)
@@ -166,11 +177,8 @@ func Permits(keys string) ([]Permit, error) {
 // Allow lets the worker with the public key in, from its next attempt to connect. A worker has one key: a new one takes
 // the place of the old.
 func Allow(keys string, p Permit) error {
-	if err := checkToken("worker", p.Worker); err != nil {
+	if err := p.Validate(); err != nil {
 		return fmt.Errorf("allow worker: %w", err)
-	}
-	if !nkeys.IsValidPublicUserKey(p.Public) {
-		return fmt.Errorf("allow worker %s: public key %q: want a user's nkey, which begins with U", p.Worker, clip(p.Public))
 	}
 	all, err := Permits(keys)
 	if err != nil {

@@ -13,6 +13,11 @@ import (
 // startTimeout bounds the start of the embedded server, which reads its store.
 const startTimeout = 30 * time.Second
 
+// maxStore is the embedded server's limit over all streams: none, for each stream has its own. The server's default, most of
+// the free disk, would keep a hub from opening on a disk that is nearly full although its games need little of it, and a
+// limit made from MaxGames one whose MaxGames was lowered.
+const maxStore = 1 << 62
+
 // startServer starts the embedded server. It forces every message to disk before it acknowledges it: the server's own
 // default is to do so every two minutes, which loses acknowledged games when the power fails. The
 // doorkeeper is nil if no port is opened.
@@ -26,6 +31,7 @@ func startServer(p HubParams) (*server.Server, *doorkeeper, error) {
 		NoSigs:     true,
 		NoLog:      true,
 
+		JetStreamMaxStore:      maxStore,
 		DisableJetStreamBanner: true,
 	}
 	var door *doorkeeper

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -95,21 +96,25 @@ func (s *spool) hashes() []string {
 	return all
 }
 
-// drain passes the games to deliver, and forgets those for which it returns nil, until one fails. If another goroutine
-// is at it, drain does nothing.
+// drain passes the games to deliver, and forgets those for which it returns nil, until the hub is found full or out of
+// reach. Games that it refuses stay, and the first refusal is returned. If another goroutine is at it, drain does nothing.
 func (s *spool) drain(deliver func(hash string, b []byte) error) error {
 	if s.count() == 0 || !s.draining.TryLock() {
 		return nil
 	}
 	defer s.draining.Unlock()
+	var refused error
 	for _, hash := range s.hashes() {
 		b, err := os.ReadFile(s.path(hash))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read spooled game: %w", err)
 		}
 		if err == nil {
-			if err := deliver(hash, b); err != nil {
+			if err := deliver(hash, b); err != nil && (isFull(err) || isAway(err)) {
 				return err
+			} else if err != nil {
+				refused = cmp.Or(refused, err)
+				continue
 			}
 		}
 		if err := os.Remove(s.path(hash)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,5 +125,5 @@ func (s *spool) drain(deliver func(hash string, b []byte) error) error {
 		delete(s.held, hash)
 		s.mu.Unlock()
 	}
-	return nil
+	return refused
 }

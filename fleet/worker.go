@@ -17,6 +17,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/singleflight"
 
 	"yinshzero/data"
 	"yinshzero/registry"
@@ -39,7 +40,7 @@ type WorkerParams struct {
 
 // Validate returns every fault of p.
 func (p *WorkerParams) Validate() error {
-	errs := []error{checkToken("run", p.Run), checkToken("name", p.Name)}
+	errs := []error{CheckName("run", p.Run), CheckName("name", p.Name)}
 	if p.SpoolBytes < 0 || p.ModelBytes < 0 {
 		errs = append(errs, fmt.Errorf("spool bytes %d, model bytes %d: want 0 or more", p.SpoolBytes, p.ModelBytes))
 	}
@@ -69,8 +70,12 @@ type Worker struct {
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
 	rewatch chan struct{} // one message after each reconnection
+	fetches singleflight.Group
+	respite time.Duration // from Release until the job is handed out again
 
 	mu       sync.Mutex
+	lost     chan struct{} // closed and replaced when the connection is lost
+	warned   time.Time     // when complain last logged
 	manifest Manifest
 	err      error // why the manifest does not want this worker
 	best     data.ModelID
@@ -129,6 +134,8 @@ func join(ctx context.Context, p WorkerParams, opts ...nats.Option) (*Worker, er
 		p: p, n: names{p.Run}, pulse: newPulse(),
 		rewatch: make(chan struct{}, 1),
 		changed: make(chan struct{}),
+		lost:    make(chan struct{}),
+		respite: releaseDelay,
 		rng:     rand.New(rand.NewPCG(seed.Sum64(), 0)),
 	}
 	w.life, w.stop = context.WithCancel(context.Background())
@@ -146,7 +153,9 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 		}
 	}
 	opts = slices.Concat(connOptions(workerPrefix+w.p.Name), opts, []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { w.disconnected(err) }),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			w.p.Log.Info("connected to the hub again")
 			select {
 			case w.rewatch <- struct{}{}:
 			default:
@@ -169,6 +178,7 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 		if w.nc.LastError() != nil {
 			err = errors.Join(err, w.nc.LastError())
 		}
+		w.complain("the hub is out of reach", err)
 		if werr := w.wait(ctx, wait); werr != nil {
 			return errors.Join(werr, err)
 		}
@@ -217,6 +227,35 @@ const (
 	minWait     = 20 * time.Millisecond
 	maxWait     = 5 * time.Second
 )
+
+// complainEvery is the time between two lines about a trouble that lasts.
+const complainEvery = time.Minute
+
+// complain logs that the hub does not do as it should, at once and then every minute.
+func (w *Worker) complain(what string, err error) {
+	w.mu.Lock()
+	now := time.Now()
+	due := w.warned.IsZero() || now.Sub(w.warned) >= complainEvery
+	if due {
+		w.warned = now
+	}
+	w.mu.Unlock()
+	if due {
+		w.p.Log.Warn(what, "error", err)
+	}
+}
+
+// disconnected wakes those who wait for a download.
+func (w *Worker) disconnected(err error) {
+	if w.life.Err() != nil {
+		return
+	}
+	w.p.Log.Warn("the connection to the hub is lost", "error", err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.lost)
+	w.lost = make(chan struct{})
+}
 
 // longer returns the next wait of a series: doubled, within bounds.
 func (w *Worker) longer(wait time.Duration) time.Duration { return min(2*wait, maxWait) }
@@ -380,9 +419,39 @@ func (w *Worker) Err() error {
 	return w.err
 }
 
-// Model returns a model's bytes, checked against its ID: from the worker's disk if it has them, else from the hub.
+// downloadTimeout bounds the download of a model, which may be large and the line slow.
+const downloadTimeout = 10 * time.Minute
+
+// Model returns a model's bytes, checked against its ID: from the worker's disk if it has them, else from the hub. Callers
+// that ask for the same model at the same time share one download and its bytes, which must not be changed. It fails when
+// the hub is out of reach; a download that takes ten minutes is given up.
 func (w *Worker) Model(ctx context.Context, id data.ModelID) ([]byte, error) {
+	w.mu.Lock()
+	lost := w.lost
+	w.mu.Unlock()
 	rid := registry.ID(id)
+	key := rid.String()
+	fetched := w.fetches.DoChan(key, func() (any, error) { return w.fetch(rid) })
+	var err error
+	select {
+	case f := <-fetched:
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		return f.Val.([]byte), nil
+	case <-lost:
+		w.fetches.Forget(key) // what hangs is not waited for again
+		err = nats.ErrDisconnected
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-w.life.Done():
+		err = w.closed()
+	}
+	return nil, fmt.Errorf("fetch model %s: %w", rid.Short(), err)
+}
+
+// fetch is Model for all who ask at the same time.
+func (w *Worker) fetch(rid registry.ID) ([]byte, error) {
 	if w.p.Models != "" {
 		b, err := registry.ReadFile(w.p.Models, rid)
 		if err == nil {
@@ -392,6 +461,8 @@ func (w *Worker) Model(ctx context.Context, id data.ModelID) ([]byte, error) {
 			w.p.Log.Warn("model on disk is unusable; fetching it again", "error", err)
 		}
 	}
+	ctx, cancel := context.WithTimeout(w.life, downloadTimeout) // without a deadline the store gives up after seconds
+	defer cancel()
 	b, err := w.store.GetBytes(ctx, rid.String())
 	if err != nil {
 		return nil, fmt.Errorf("fetch model %s: %w", rid.Short(), err)
@@ -444,41 +515,45 @@ func (w *Worker) forget(keep registry.ID) error {
 }
 
 // Put delivers a game. It returns nil when the hub has it on disk, or when it is in the worker's spool because the hub is
-// out of reach or ctx is done: a later Put or Flush delivers it. While the hub is full, or out of reach with no room in the
-// spool, Put waits. The same game put twice arrives once.
+// out of reach, in trouble of its own (its disk is full) or refused the game, or because ctx is done: a later Put or Flush
+// delivers it. While the hub is full, or out of reach or in trouble with no room in the spool, Put waits. The same game put
+// twice arrives once.
 func (w *Worker) Put(ctx context.Context, r *data.Record) error {
 	b, hash, err := encodeGame(r)
 	if err != nil {
 		return err
 	}
 	if err := w.spool.drain(func(hash string, b []byte) error { return w.send(ctx, hash, b) }); err != nil && !isAway(err) {
-		w.p.Log.Warn("spooled games cannot be delivered", "error", err)
+		w.complain("spooled games cannot be delivered", err)
 	}
 	for wait := minWait; ; wait = w.longer(wait) {
 		err := w.send(ctx, hash, b)
 		if err == nil {
 			return nil
 		}
-		full := isFull(err)
-		if !full && !isAway(err) {
-			return fmt.Errorf("deliver game: %w", err)
-		}
-		if !full || ctx.Err() != nil {
-			kept, serr := w.spool.add(hash, b)
-			if serr != nil {
-				w.p.Log.Warn("game cannot be spooled", "error", serr)
-			}
-			if kept {
+		w.complain("the hub does not take games", err)
+		if isFull(err) || isAway(err) {
+			if !isFull(err) && w.keep(hash, b) {
 				return nil
 			}
-		}
-		if werr := w.wait(ctx, wait); werr != nil {
-			if kept, _ := w.spool.add(hash, b); kept {
-				return nil
+			if err = w.wait(ctx, wait); err == nil {
+				continue
 			}
-			return fmt.Errorf("deliver game: %w", werr)
 		}
+		if w.keep(hash, b) {
+			return nil
+		}
+		return fmt.Errorf("deliver game: %w", err)
 	}
+}
+
+// keep puts a game into the spool if it can.
+func (w *Worker) keep(hash string, b []byte) bool {
+	kept, err := w.spool.add(hash, b)
+	if err != nil {
+		w.complain("game cannot be spooled", err)
+	}
+	return kept
 }
 
 // Flush delivers the games in the spool, and waits for the hub until ctx is done.
@@ -510,8 +585,13 @@ func (w *Worker) publish(ctx context.Context, subject, msgID string, b []byte) e
 	return err
 }
 
-// isAway reports whether an error says that the hub is out of reach, or may be, rather than that it refused.
+// isAway reports whether an error says that the hub is out of reach, or may be, or has a trouble of its own, such as a full
+// disk, rather than that it refused.
 func isAway(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.Code >= 500 && !isFull(err) {
+		return true
+	}
 	for _, e := range []error{
 		context.DeadlineExceeded, context.Canceled, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed,
 		nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrConnectionReconnecting, jetstream.ErrNoStreamResponse,
@@ -585,6 +665,7 @@ func (l *Lease) Done(ctx context.Context, r JobResult) error {
 		if err == nil {
 			break
 		}
+		l.w.complain("the hub does not take results", err)
 		if !isFull(err) && !isAway(err) {
 			return errors.Join(fmt.Errorf("job %s: send result: %w", l.Job.ID, err), l.Release())
 		}
@@ -598,5 +679,9 @@ func (l *Lease) Done(ctx context.Context, r JobResult) error {
 	return nil
 }
 
-// Release gives the job back, for another worker or a later time.
-func (l *Lease) Release() error { return l.d.Nak() }
+// releaseDelay keeps a job that always fails from being taken again and again without a pause.
+const releaseDelay = 2 * time.Second
+
+// Release gives the job back, for another worker or a later time: it is handed out again after two seconds. Worker.Close
+// gives back what is still held at once.
+func (l *Lease) Release() error { return l.d.nakAfter(l.w.respite) }
