@@ -1020,7 +1020,7 @@ func TestNoHubIsLogged(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("join: %v", err)
 	}
-	if got := log.String(); strings.Count(got, "the hub is out of reach") != 1 {
+	if got := log.String(); strings.Count(got, "the hub is out of reach") != 1 || !strings.Contains(got, "dial tcp") {
 		t.Errorf("the log is %q", got)
 	}
 }

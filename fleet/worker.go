@@ -154,6 +154,11 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 	}
 	opts = slices.Concat(connOptions(workerPrefix+w.p.Name), opts, []nats.Option{
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { w.disconnected(err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if w.life.Err() == nil && !errors.Is(err, nats.ErrNoServers) { // which does not tell why, as the next will
+				w.complain("the hub is out of reach", err)
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			w.p.Log.Info("connected to the hub again")
 			select {
@@ -178,7 +183,9 @@ func (w *Worker) open(ctx context.Context, opts []nats.Option) error {
 		if w.nc.LastError() != nil {
 			err = errors.Join(err, w.nc.LastError())
 		}
-		w.complain("the hub is out of reach", err)
+		if w.nc.IsConnected() { // else each attempt to connect tells why not
+			w.complain("the hub does not have the run yet", err)
+		}
 		if werr := w.wait(ctx, wait); werr != nil {
 			return errors.Join(werr, err)
 		}

@@ -17,8 +17,16 @@ func newFleet() *cobra.Command {
 // keysDir is where a run's hub keeps its certificate and the list of workers.
 func keysDir(run string) string { return filepath.Join(run, "keys") }
 
+// addRun adds --dir to a command, which is then refused a directory that holds no run.
 func addRun(c *cobra.Command) *string {
-	return c.Flags().String("dir", "runs/standard", "the run's directory")
+	dir := c.Flags().String("dir", "runs/standard", "the run's directory")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if err := isRun(*dir); err != nil {
+			return fmt.Errorf("%w: begin it with yinshzero run --dir %s", err, *dir)
+		}
+		return nil
+	}
+	return dir
 }
 
 func newKeygen() *cobra.Command {
@@ -32,7 +40,14 @@ public key, which is printed, is allowed.`,
 	}
 	dir := addRun(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		creds, err := fleet.Keygen(keysDir(*dir), filepath.Base(*dir), args[0])
+		if err := fleet.CheckName("worker", args[0]); err != nil {
+			return &usageError{err}
+		}
+		path, err := filepath.Abs(*dir) // the name of "." is in it
+		if err != nil {
+			return err
+		}
+		creds, err := fleet.Keygen(keysDir(path), filepath.Base(path), args[0])
 		if err != nil {
 			return err
 		}
@@ -55,7 +70,11 @@ func newAllow() *cobra.Command {
 	}
 	dir := addRun(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		return fleet.Allow(keysDir(*dir), fleet.Permit{Worker: args[0], Public: args[1]})
+		p := fleet.Permit{Worker: args[0], Public: args[1]}
+		if err := p.Validate(); err != nil {
+			return &usageError{err}
+		}
+		return fleet.Allow(keysDir(*dir), p)
 	}
 	return c
 }
@@ -68,7 +87,12 @@ func newRevoke() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	dir := addRun(c)
-	c.RunE = func(_ *cobra.Command, args []string) error { return fleet.Revoke(keysDir(*dir), args[0]) }
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if err := fleet.CheckName("worker", args[0]); err != nil {
+			return &usageError{err}
+		}
+		return fleet.Revoke(keysDir(*dir), args[0])
+	}
 	return c
 }
 
@@ -88,7 +112,7 @@ func newFleetStatus() *cobra.Command {
 		if *asJSON {
 			return printJSON(c, struct {
 				Workers []fleet.Permit `json:"workers"`
-			}{permits})
+			}{append([]fleet.Permit{}, permits...)}) // [] and not null
 		}
 		for _, p := range permits {
 			if _, err := fmt.Fprintf(c.OutOrStdout(), "%s %s\n", p.Worker, p.Public); err != nil {

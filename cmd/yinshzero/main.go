@@ -21,10 +21,14 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run executes the command line and returns the exit code. The first interrupt ends the context, and the command with
-// it; the second ends the process.
+// run executes the command line and returns the exit code. The first interrupt, hangup or request to
+// terminate ends the context, and the command with it; the second ends the process.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FREE", l.Addr().String()) // an address that nobody listens on
 			return l.Close()
 		},
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit, "let": let},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit, "let": let, "waitfile": waitfile},
 		Condition: func(c string) (bool, error) { return c == "short" && testing.Short(), nil },
 	})
 }
@@ -58,6 +59,17 @@ func exit(ts *testscript.TestScript, _ bool, args []string) {
 // let is a script's command: let NAME FILE sets a variable to what a file, such as stdout, holds.
 func let(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// waitfile is a script's command: waitfile FILE waits until a file is there.
+func waitfile(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not come", args[0])
 }
 
 // Every command has a short text and, unless it only holds others, an example that is its own.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	"yinshzero/cmd/yinshzero/screen"
@@ -46,7 +47,7 @@ func newRun() *cobra.Command {
 stopped and taken up again at any time. Without --config a run goes on as its own config.yaml says, and a new one begins
 with the defaults, those of configs/standard.yaml.
 
-Ctrl-C finishes what is in hand and ends; a second one ends at once.`,
+Ctrl-C finishes what is in hand and ends; a second one ends at once, or closes the screen, and then a third one does.`,
 		Example: `  yinshzero run --config configs/standard.yaml --dir runs/standard
   yinshzero run --config configs/mini.yaml --dir runs/mini --for 30m --set search.simulations=32
   yinshzero run --dir runs/mini --plain`,
@@ -68,6 +69,9 @@ Ctrl-C finishes what is in hand and ends; a second one ends at once.`,
 func (f *runFlags) run(c *cobra.Command) (err error) {
 	if f.listen != "" && f.url != "" {
 		return usagef("--listen and --nats: want at most one; the server at the URL opens its own ports")
+	}
+	if f.dir, err = filepath.Abs(f.dir); err != nil { // its last part names the run
+		return err
 	}
 	cfg, err := f.load()
 	if err != nil {
@@ -127,15 +131,30 @@ func (f *runFlags) load() (config.Config, error) {
 	if !begun {
 		return cfg, nil
 	}
-	was, err := config.Load(own, nil)
+	was, err := variantOf(own)
 	if err != nil {
 		return cfg, err
 	}
-	if was.Variant != cfg.Variant {
+	if was != cfg.Variant {
 		return cfg, usagef("the run in %s plays %s and the configuration says %s: keep a run's variant, or begin a new run with another --dir",
-			f.dir, was.Variant, cfg.Variant)
+			f.dir, was, cfg.Variant)
 	}
 	return cfg, nil
+}
+
+// variantOf reads the Variant of a configuration, whatever else it holds: another version may have written it.
+func variantOf(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	c := struct {
+		Variant string `yaml:"variant"`
+	}{config.Default().Variant}
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		return "", fmt.Errorf("read the variant in %s: %w", path, err)
+	}
+	return c.Variant, nil
 }
 
 // hub says where the run meets its workers.
@@ -152,7 +171,9 @@ func (f *runFlags) hub() fleet.HubParams {
 }
 
 // screen reports whether the run is shown on a screen.
-func (f *runFlags) screen() bool { return !f.plain && term.IsTerminal(int(os.Stdout.Fd())) }
+func (f *runFlags) screen() bool {
+	return !f.plain && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
+}
 
 // openLog returns a logger to the run's log file and, without a screen, to stderr as well.
 func (f *runFlags) openLog(stderr io.Writer) (*slog.Logger, io.Closer, error) {

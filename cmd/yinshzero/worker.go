@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"yinshzero/fleet"
@@ -20,7 +23,8 @@ func newWorker() *cobra.Command {
 		Use:   "worker",
 		Short: "Play self-play and gate games for a run elsewhere",
 		Long: `Play for a run on another machine, which was started with --listen and has let this worker in (yinshzero fleet). The
-worker keeps models, and games that it cannot deliver, in its directory. Ctrl-C ends it.`,
+worker keeps models, and games that it cannot deliver, in a folder of the run's and its own name below its directory.
+Ctrl-C ends it.`,
 		Example: "  yinshzero worker --nats tls://trainer:4222 --creds anna.creds --parallel 8",
 		Args:    cobra.NoArgs,
 	}
@@ -38,7 +42,17 @@ worker keeps models, and games that it cannot deliver, in its directory. Ctrl-C 
 		}
 		p.ModelBytes = modelBytes
 		p.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-		p.Models, p.Spool = filepath.Join(*dir, "models"), filepath.Join(*dir, "spool")
+		creds, err := fleet.ReadCredentials(p.Creds)
+		if err != nil {
+			return err
+		}
+		own := filepath.Join(*dir, creds.Run, creds.Worker)
+		lock, err := hold(own)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Unlock()) }()
+		p.Models, p.Spool = filepath.Join(own, "models"), filepath.Join(own, "spool")
 		w, err := fleet.Join(c.Context(), p)
 		if err != nil {
 			return err
@@ -51,4 +65,19 @@ worker keeps models, and games that it cannot deliver, in its directory. Ctrl-C 
 		return err
 	}
 	return c
+}
+
+// hold makes a worker's directory if need be and takes it for this process.
+func hold(dir string) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make worker directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	switch ok, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("lock worker directory: %w", err)
+	case !ok:
+		return nil, fmt.Errorf("another process is the worker in %s: end it first, or make credentials of another name", dir)
+	}
+	return lock, nil
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -107,15 +111,51 @@ func TestKeys(t *testing.T) {
 	if !strings.Contains(m.View(), "finishing") {
 		t.Errorf("the screen does not say that the run is finishing:\n%s", m.View())
 	}
-	if _, cmd := m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); cmd == nil || !errors.Is(m.err, errLeft) {
-		t.Errorf("the second key: command %v, error %v: want to leave", cmd, m.err)
+	if _, cmd := m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); cmd == nil || !m.left {
+		t.Errorf("the second key: command %v, left %v: want to leave", cmd, m.left)
 	}
 }
 
 func TestEnded(t *testing.T) {
-	want := errors.New("no space")
 	m := &model{ctx: t.Context(), status: early}
-	if _, cmd := m.Update(ended{want}); cmd == nil || !errors.Is(m.err, want) {
-		t.Errorf("got command %v, error %v: want to quit with %v", cmd, m.err, want)
+	if _, cmd := m.Update(ended{}); cmd == nil {
+		t.Error("the screen stays when the run has ended")
+	}
+}
+
+// failing is an input that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// However the screen ends, Show waits for the run.
+func TestShowWaits(t *testing.T) {
+	broken := errors.New("no terminal")
+	for _, tt := range []struct {
+		name  string
+		input io.Reader
+		want  error
+	}{
+		{"second key", iotest.OneByteReader(strings.NewReader("qq")), nil},
+		{"input fails", failing{broken}, broken},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var shown atomic.Bool // show has returned
+			full := errors.New("no space")
+			err := show(t.Context(), io.Discard, early, func(ctx context.Context) error {
+				<-ctx.Done()
+				for range 1000 {
+					runtime.Gosched()
+				}
+				if shown.Load() {
+					t.Error("Show returned before the run")
+				}
+				return full
+			}, tea.WithInput(tt.input))
+			shown.Store(true)
+			if !errors.Is(err, full) || (tt.want != nil && !errors.Is(err, tt.want)) {
+				t.Errorf("got %v, want %v and %v", err, full, tt.want)
+			}
+		})
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -15,24 +17,36 @@ import (
 // drawEvery is the time between pictures.
 const drawEvery = 500 * time.Millisecond
 
-// errLeft says that the user would not wait for the run to finish.
-var errLeft = errors.New("left before the run had finished what was in hand")
-
-// Show calls run and draws what status says until run returns, and returns its error. When the user asks, the context
-// that run got ends.
+// Show calls run and draws what status says until run returns, and returns its error. When the user asks, or the screen
+// fails, the context that run got ends. When the user asks again, the screen closes, and from then on an interrupt ends the
+// process. Show never returns before run.
 func Show(ctx context.Context, status func() pipeline.Status, run func(context.Context) error) error {
+	return show(ctx, os.Stdout, status, run, tea.WithAltScreen())
+}
+
+func show(ctx context.Context, out io.Writer, status func() pipeline.Status, run func(context.Context) error, opts ...tea.ProgramOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := &model{ctx: ctx, cancel: cancel, status: status, width: 80, height: 24}
-	program := tea.NewProgram(m, tea.WithAltScreen(), tea.WithoutSignalHandler())
-	go func() { program.Send(ended{run(ctx)}) }()
+	program := tea.NewProgram(m, append(opts, tea.WithOutput(out), tea.WithoutSignalHandler())...)
+	done := make(chan error, 1)
+	go func() {
+		done <- run(ctx)
+		program.Send(ended{})
+	}()
 	_, err := program.Run()
-	fmt.Fprint(os.Stdout, Draw(status(), m.width, m.height, ""))
-	return errors.Join(err, m.err)
+	cancel()
+	if m.left {
+		signal.Reset(os.Interrupt)
+		fmt.Fprintln(out, "finishing what is in hand … Ctrl-C: end at once")
+	}
+	err = errors.Join(err, <-done)
+	fmt.Fprint(out, Draw(status(), m.width, m.height, ""))
+	return err
 }
 
 // ended is the message that run has returned.
-type ended struct{ err error }
+type ended struct{}
 
 // redraw is the message that it is time for another picture.
 type redraw struct{}
@@ -46,7 +60,7 @@ type model struct {
 	status        func() pipeline.Status
 	width, height int
 	asked         bool // to finish, by a key
-	err           error
+	left          bool // the screen, by another
 }
 
 // Init implements tea.Model.
@@ -56,7 +70,6 @@ func (m *model) Init() tea.Cmd { return tick() }
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case ended:
-		m.err = msg.err
 		return m, tea.Quit
 	case redraw:
 		return m, tick()
@@ -67,7 +80,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			break
 		}
 		if m.asked {
-			m.err = errLeft
+			m.left = true
 			return m, tea.Quit
 		}
 		m.asked = true
@@ -80,7 +93,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) View() string {
 	foot := "q or Ctrl-C: finish and end"
 	if m.ctx.Err() != nil {
-		foot = "finishing what is in hand … q or Ctrl-C: leave at once"
+		foot = "finishing what is in hand … q or Ctrl-C: leave the screen"
 	}
 	return Draw(m.status(), m.width, m.height, foot)
 }
