@@ -46,6 +46,7 @@ func TestCorners(t *testing.T) {
 				t.Fatal(err)
 			}
 			head, rest, _ := strings.Cut(string(text), "\nposition ")
+			head = strings.TrimSpace(head)
 			if source := head[strings.LastIndexByte(head, '['):]; len(source) < 3 || !strings.HasSuffix(head, "]") {
 				t.Error("the comment names no source")
 			}

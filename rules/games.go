@@ -31,26 +31,12 @@ func ParseGame(line string) (Game, error) {
 
 // parseGame is ParseGame; ply is the Move that cannot be read, or −1.
 func parseGame(line string) (g Game, ply int, err error) {
-	f := strings.Fields(line)
-	if len(f) < 4 {
-		return Game{}, -1, fmt.Errorf("%d words: want <id> <W|B|draw|unknown> <played|resign> <variant> move …", len(f))
-	}
-	g.ID = f[0]
-	if g.Outcome, err = parseOutcome(f[1], "unknown"); err != nil {
+	g, words, err := parseHead(line)
+	if err != nil {
 		return g, -1, err
 	}
-	switch f[2] {
-	case "played":
-	case "resign":
-		g.Resigned = true
-	default:
-		return g, -1, fmt.Errorf("%q: want played or resign", f[2])
-	}
-	if g.Variant, err = ParseVariant(f[3]); err != nil {
-		return g, -1, err
-	}
-	g.Moves = make([]Move, 0, len(f)-4)
-	for i, s := range f[4:] {
+	g.Moves = make([]Move, 0, len(words))
+	for i, s := range words {
 		m, err := g.Variant.ParseMove(s)
 		if err != nil {
 			return g, i, err
@@ -58,6 +44,47 @@ func parseGame(line string) (g Game, ply int, err error) {
 		g.Moves = append(g.Moves, m)
 	}
 	return g, -1, nil
+}
+
+// parseTurns reads a line of a turn list; ply is the Move that cannot be read or played, or −1.
+func parseTurns(line string) (g Game, ply int, err error) {
+	g, words, err := parseHead(line)
+	if err != nil {
+		return g, -1, err
+	}
+	g.Moves = []Move{}
+	p := New(g.Variant)
+	for _, s := range words {
+		turn, q, err := p.parseTurn(s)
+		if g.Moves = append(g.Moves, turn...); err != nil {
+			return g, len(g.Moves), fmt.Errorf("turn %q: %w", abridge(s), err)
+		}
+		p = q
+	}
+	return g, -1, nil
+}
+
+// parseHead reads the first four words of a line, and returns the others.
+func parseHead(line string) (g Game, words []string, err error) {
+	f := strings.Fields(line)
+	if len(f) < 4 {
+		return Game{}, nil, fmt.Errorf("%d words: want <id> <W|B|draw|unknown> <played|resign> <variant> move …", len(f))
+	}
+	g.ID = f[0]
+	if g.Outcome, err = parseOutcome(f[1], "unknown"); err != nil {
+		return g, nil, err
+	}
+	switch f[2] {
+	case "played":
+	case "resign":
+		g.Resigned = true
+	default:
+		return g, nil, fmt.Errorf("%q: want played or resign", f[2])
+	}
+	if g.Variant, err = ParseVariant(f[3]); err != nil {
+		return g, nil, err
+	}
+	return g, f[4:], nil
 }
 
 // parseOutcome reads an Outcome; unfinished is the word for Unfinished.
@@ -75,6 +102,15 @@ func parseOutcome(s, unfinished string) (Outcome, error) {
 
 // AppendText appends the line of g, without a line end.
 func (g *Game) AppendText(dst []byte) []byte {
+	dst = g.appendHead(dst)
+	for _, m := range g.Moves {
+		dst = g.Variant.AppendMove(append(dst, ' '), m)
+	}
+	return dst
+}
+
+// appendHead appends the first four words of the line of g.
+func (g *Game) appendHead(dst []byte) []byte {
 	outcome, ending := g.Outcome.String(), "played"
 	if g.Outcome == Unfinished {
 		outcome = "unknown"
@@ -82,11 +118,7 @@ func (g *Game) AppendText(dst []byte) []byte {
 	if g.Resigned {
 		ending = "resign"
 	}
-	dst = fmt.Appendf(dst, "%s %s %s %v", g.ID, outcome, ending, g.Variant)
-	for _, m := range g.Moves {
-		dst = g.Variant.AppendMove(append(dst, ' '), m)
-	}
-	return dst
+	return fmt.Appendf(dst, "%s %s %s %v", g.ID, outcome, ending, g.Variant)
 }
 
 // A PlyError is a Move that could not be played.
@@ -132,32 +164,36 @@ func (p *Position) check(m Move) error {
 	if p.IsLegal(m) {
 		return nil
 	}
-	v := p.Variant()
-	if p.phase == PhaseOver {
-		return fmt.Errorf("%s is not legal: the game is over, %v", v.MoveText(m), p.result.Outcome)
-	}
-	all := p.AppendMoves(nil)
-	near := all
+	near := p.AppendMoves(nil)
 	if m.Kind() == MoveRing {
-		near = slices.DeleteFunc(slices.Clone(all), func(n Move) bool { return n.Kind() != MoveRing || n.From() != m.From() })
-		if len(near) == 0 {
-			near = all
+		same := slices.DeleteFunc(slices.Clone(near), func(n Move) bool { return n.Kind() != MoveRing || n.From() != m.From() })
+		if len(same) > 0 {
+			near = same
 		}
 	}
+	return fmt.Errorf("%s is not legal: %s", p.Variant().MoveText(m), p.offer(near))
+}
+
+// offer tells whose decision is next and how many Moves are legal, and names the first of near, which are some of them.
+func (p *Position) offer(near []Move) string {
 	const shown = 10
+	v, all := p.Variant(), p.NumMoves()
+	if p.phase == PhaseOver {
+		return fmt.Sprintf("the game is over, %v", p.result.Outcome)
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is not legal: %v to move, phase %v, %d legal moves:", v.MoveText(m), p.toMove, p.phase, len(all))
+	fmt.Fprintf(&b, "%v to move, phase %v, %d legal moves:", p.toMove, p.phase, all)
 	for _, n := range near[:min(shown, len(near))] {
 		b.WriteByte(' ')
 		b.WriteString(v.MoveText(n))
 	}
-	if min(shown, len(near)) < len(all) {
+	if min(shown, len(near)) < all {
 		b.WriteString(" …")
 	}
-	return errors.New(b.String())
+	return b.String()
 }
 
-// A Fault is what is wrong in a line of a move list or of a trace.
+// A Fault is what is wrong in a line of a move list, of a trace or of SGF.
 type Fault struct {
 	Line int    // from 1
 	Game string // the game's id, empty if unknown
@@ -195,11 +231,21 @@ func newFault(line int, game string, err error) Fault {
 // error that game returns is that line's fault. Empty lines are skipped. It returns how many lines were good and bad, and
 // an error only if r fails.
 func ReadGames(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
+	return readLines(r, parseGame, game, fault)
+}
+
+// ReadTurns is ReadGames for a turn list: a move list with turns in the place of Moves, each as Position.ParseTurn reads
+// it; the last may break off.
+func ReadTurns(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
+	return readLines(r, parseTurns, game, fault)
+}
+
+func readLines(r io.Reader, parse func(string) (Game, int, error), game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
 	err = eachLine(r, func(number int, line string, err error) {
 		var g Game
 		if err == nil {
 			var ply int
-			if g, ply, err = parseGame(line); err != nil && ply >= 0 {
+			if g, ply, err = parse(line); err != nil && ply >= 0 {
 				err = &PlyError{ply, err}
 			}
 		}
@@ -214,6 +260,35 @@ func ReadGames(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad 
 		ok++
 	})
 	return ok, bad, err
+}
+
+// WriteMoves writes the line of g, whole or not at all. A Move that is not legal is a *PlyError; an outcome that does not
+// follow from the Moves is an error too.
+func WriteMoves(w io.Writer, g *Game) error {
+	if _, err := g.Replay(); err != nil {
+		return err
+	}
+	_, err := w.Write(append(g.AppendText(nil), '\n'))
+	return err
+}
+
+// WriteTurns is WriteMoves for a turn list.
+func WriteTurns(w io.Writer, g *Game) error {
+	if _, err := g.Replay(); err != nil {
+		return err
+	}
+	out := g.appendHead(nil)
+	p := New(g.Variant)
+	start := 0 // of the turn in hand
+	for i, m := range g.Moves {
+		side := p.toMove
+		if p.Play(m); i+1 == len(g.Moves) || p.toMove != side {
+			out = g.Variant.AppendTurn(append(out, ' '), g.Moves[start:i+1])
+			start = i + 1
+		}
+	}
+	_, err := w.Write(append(out, '\n'))
+	return err
 }
 
 // ReplayGames replays every game of a move list and calls fault for every one that does not follow the rules. It

@@ -168,7 +168,7 @@ func TestTraceGames(t *testing.T) {
 	var b bytes.Buffer
 	bad := 0
 	in := someGames(t) + "a W played standard e5 e5\n"
-	ok, n, err := rules.TraceGames(&b, strings.NewReader(in), func(f rules.Fault) {
+	ok, n, err := rules.Convert(&b, rules.FormatTrace, strings.NewReader(in), rules.FormatMoves, func(f rules.Fault) {
 		if bad++; f.Game != "a" || f.Ply != 1 {
 			t.Errorf("fault %v", f)
 		}
@@ -179,7 +179,7 @@ func TestTraceGames(t *testing.T) {
 	if ok, bad, err := rules.CheckTrace(&b, rules.Variants(), noFault(t)); ok != 18 || bad != 0 || err != nil {
 		t.Errorf("ok=%d bad=%d, %v: want ok=18", ok, bad, err)
 	}
-	if ok, bad, err := rules.TraceGames(brokenWriter{}, strings.NewReader(in), func(rules.Fault) {}); ok != 18 || bad != 1 || err == nil {
+	if ok, bad, err := rules.Convert(brokenWriter{}, rules.FormatTrace, strings.NewReader(in), rules.FormatMoves, func(rules.Fault) {}); ok != 18 || bad != 1 || err == nil {
 		t.Errorf("broken writer: ok=%d bad=%d, %v: want ok=18 bad=1 and an error", ok, bad, err)
 	}
 }

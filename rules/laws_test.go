@@ -1,6 +1,8 @@
 package rules_test
 
 import (
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -29,47 +31,270 @@ func walk(t testing.TB, games int, visit func(p rules.Position)) {
 	}
 }
 
-// Rings and markers are conserved; whose they are in a Position's counts is told by the board.
-func TestConservation(t *testing.T) {
-	walk(t, 30, func(p rules.Position) {
-		v := p.Variant()
-		markers := p.Pool()
-		for _, c := range []rules.Color{rules.White, rules.Black} {
-			rings := len(p.AppendRings(nil, c))
-			if all := rings + p.Hand(c) + p.Taken(c); all != int(v.Rings) {
-				t.Fatalf("%v has %d rings: want %d\n%s", c, all, v.Rings, p.Draw())
-			}
-			markers += len(p.AppendMarkers(nil, c))
-		}
-		if markers != int(v.Markers) {
-			t.Fatalf("%d markers: want %d\n%s", markers, v.Markers, p.Draw())
-		}
-	})
+// A step is one Move of a game.
+type step struct {
+	before rules.Position
+	legal  []rules.Move // of before
+	move   rules.Move
+	after  rules.Position
 }
 
-// AppendMoves lists legal Moves in ascending order, none only when the game is over, never more than MaxMoves; NumMoves
-// counts the same ones.
-func TestAppendMoves(t *testing.T) {
-	most := 0
-	walk(t, 30, func(p rules.Position) {
-		keep := []rules.Move{7}
-		moves := p.AppendMoves(keep)
-		if moves[0] != 7 {
-			t.Fatal("what was in the slice is gone")
+// laws fails unless the step, and the Position before it, keep every law.
+func (s *step) laws(t testing.TB) {
+	t.Helper()
+	for _, law := range []struct {
+		name  string
+		fault func(*step) string
+	}{
+		{"conservation", conservation},
+		{"legal Moves", legalMoves},
+		{"rows come first", rowsComeFirst},
+		{"every game ends", ends},
+		{"text", texts},
+		{"symmetry", symmetries},
+	} {
+		if fault := law.fault(s); fault != "" {
+			t.Fatalf("%s: %s, at %s\n%s\n%s", law.name, fault, s.before.Variant().MoveText(s.move), s.before.String(), s.before.Draw())
 		}
-		moves = moves[1:]
-		_, over := p.Result()
-		for i := 1; i < len(moves); i++ {
-			if moves[i-1] >= moves[i] {
-				t.Fatalf("%v before %v\n%s", moves[i-1], moves[i], p.Draw())
+	}
+}
+
+// conservation: rings and markers on the board, in hand, taken and in the pool are as many as the Variant has; a Move
+// changes the pool by the marker it lays or the row it takes.
+func conservation(s *step) string {
+	p, v := s.after, s.after.Variant()
+	markers := p.Pool()
+	for _, c := range []rules.Color{rules.White, rules.Black} {
+		if n := len(p.AppendRings(nil, c)) + p.Hand(c) + p.Taken(c); n != int(v.Rings) {
+			return fmt.Sprintf("%v has %d rings, want %d", c, n, v.Rings)
+		}
+		markers += len(p.AppendMarkers(nil, c))
+	}
+	if markers != int(v.Markers) {
+		return fmt.Sprintf("%d markers, want %d", markers, v.Markers)
+	}
+	gain := 0
+	switch s.move.Kind() {
+	case rules.MoveRing:
+		gain = -1
+	case rules.RemoveRow:
+		gain = int(v.RowLength)
+	}
+	if p.Pool()-s.before.Pool() != gain {
+		return fmt.Sprintf("pool from %d to %d, want %+d", s.before.Pool(), p.Pool(), gain)
+	}
+	return ""
+}
+
+// legalMoves: ascending, as many as NumMoves counts, none only when the game is over and never more than MaxMoves; what
+// was in the slice stays; IsLegal knows them.
+func legalMoves(s *step) string {
+	p := s.before
+	all := p.AppendMoves([]rules.Move{7})
+	moves := all[1:]
+	_, over := p.Result()
+	switch {
+	case all[0] != 7:
+		return "what was in the slice is gone"
+	case !slices.IsSorted(moves) || len(slices.Compact(slices.Clone(moves))) != len(moves):
+		return fmt.Sprintf("not ascending: %v", moves)
+	case len(moves) != p.NumMoves() || len(moves) == 0 || len(moves) > rules.MaxMoves || over:
+		return fmt.Sprintf("%d, NumMoves %d, over %v", len(moves), p.NumMoves(), over)
+	case slices.ContainsFunc(moves, func(m rules.Move) bool { return !p.IsLegal(m) }):
+		return "IsLegal does not know them all"
+	}
+	if _, over := s.after.Result(); over && (s.after.NumMoves() != 0 || len(s.after.AppendMoves(nil)) != 0) {
+		return "legal Moves after the end"
+	}
+	return ""
+}
+
+// rowsComeFirst: no row is on the board when a ring is placed or moved, and the side that moved last takes his first.
+func rowsComeFirst(s *step) string {
+	p := s.before
+	rows := [2]int{len(p.AppendRows(nil, rules.White)), len(p.AppendRows(nil, rules.Black))}
+	switch p.Phase() {
+	case rules.PhasePlaceRing, rules.PhaseMoveRing:
+		if rows != [2]int{} {
+			return "a row is left"
+		}
+	case rules.PhaseRemoveRow:
+		if rows[p.ToMove()] == 0 || p.ToMove() != p.LastMover() && rows[p.LastMover()] > 0 {
+			return "rows of the wrong side"
+		}
+	}
+	return ""
+}
+
+// left bounds the Moves that may follow p. Rows that may yet be taken cost two Moves each and all but the last give
+// their markers back; a marker in the pool is a ring move, with a pass before it; two passes end the game. When a ring is
+// owed, the row has been taken and its markers are in the pool.
+func left(p *rules.Position) int {
+	v := p.Variant()
+	rows := 2*int(v.RingsToWin) - 1 - p.Taken(rules.White) - p.Taken(rules.Black)
+	owed := 0
+	if p.Phase() == rules.PhaseRemoveRing {
+		owed = 1
+	}
+	markers := p.Pool() + int(v.RowLength)*(rows-1-owed)
+	return p.Hand(rules.White) + p.Hand(rules.Black) + 2*rows - owed + 2*markers + 2 - p.Passes()
+}
+
+// ends: every Move lowers what is left, which is MaxPlies before the first and never below 0. So every game ends, after
+// at most MaxPlies Moves.
+func ends(s *step) string {
+	start := rules.New(s.before.Variant())
+	if got, want := start.Variant().MaxPlies(), left(&start); got != want {
+		return fmt.Sprintf("MaxPlies is %d, want %d", got, want)
+	}
+	if a, b := left(&s.before), left(&s.after); b >= a || b < 0 {
+		return fmt.Sprintf("what is left goes from %d to %d", a, b)
+	}
+	return ""
+}
+
+// texts: what is written is read as it was: Positions, Variants, Moves. The hash of what was read, which no Move has
+// changed, is the hash of what was written.
+func texts(s *step) string {
+	p, v := s.after, s.after.Variant()
+	q, err := rules.ParsePosition(p.String())
+	if err != nil || q != p || q.Hash() != p.Hash() {
+		return fmt.Sprintf("%s is read as %s, %v, hashes %x, %x", p.String(), q.String(), err, p.Hash(), q.Hash())
+	}
+	if w, err := rules.ParseVariant(v.String()); err != nil || w != v {
+		return fmt.Sprintf("variant %v is read as %v, %v", v, w, err)
+	}
+	for _, m := range s.legal {
+		if back, err := v.ParseMove(v.MoveText(m)); err != nil || back != m {
+			return fmt.Sprintf("move %s is read as %d, %v", v.MoveText(m), back, err)
+		}
+	}
+	return ""
+}
+
+// symmetries: for all twelve, the legal Moves of the image are the images of the legal Moves, playing the image of a Move
+// gives the image of what the Move gives, and the inverse undoes.
+func symmetries(s *step) string {
+	length := s.before.RowLength()
+	images := make([]rules.Move, len(s.legal))
+	for sym := range rules.Symmetry(rules.NumSymmetries) {
+		p := sym.Position(s.before)
+		for i, m := range s.legal {
+			images[i] = sym.Move(m, length)
+		}
+		slices.Sort(images)
+		if got := p.AppendMoves(nil); !slices.Equal(got, images) {
+			return fmt.Sprintf("%d: legal moves %v, want %v", sym, got, images)
+		}
+		if sym.Inverse().Position(p) != s.before {
+			return fmt.Sprintf("%d is not undone", sym)
+		}
+		p.Play(sym.Move(s.move, length))
+		if p != sym.Position(s.after) {
+			return fmt.Sprintf("%d does not commute", sym)
+		}
+	}
+	return ""
+}
+
+// A turn gathers the Moves of one, from the Position before it.
+type turn struct {
+	start rules.Position
+	moves []rules.Move
+	acted bool // a ring was placed or moved, or the side passed
+}
+
+// add takes up a step and returns a fault if it completes a turn whose text is not read as it was.
+func (u *turn) add(s *step) string {
+	if len(u.moves) == 0 {
+		u.start, u.acted = s.before, false
+	}
+	u.moves = append(u.moves, s.move)
+	switch s.move.Kind() {
+	case rules.PlaceRing, rules.MoveRing, rules.PassTurn:
+		u.acted = true
+	}
+	_, over := s.after.Result()
+	rows := s.after.Phase() == rules.PhaseRemoveRow || s.after.Phase() == rules.PhaseRemoveRing
+	if !over && (!u.acted || rows && s.after.ToMove() == s.after.LastMover()) {
+		return ""
+	}
+	text := string(s.before.Variant().AppendTurn(nil, u.moves))
+	got, err := u.start.ParseTurn(text)
+	if err != nil || !slices.Equal(got, u.moves) {
+		return fmt.Sprintf("turn %s is read as %v, %v", text, got, err)
+	}
+	u.moves = u.moves[:0]
+	return ""
+}
+
+// lawful plays a game of v by the Moves that choose picks from the legal ones, checks every step, and returns the plies.
+func lawful(t testing.TB, v rules.Variant, choose func(*rules.Position, []rules.Move) rules.Move) (plies int) {
+	s := step{after: rules.New(v)}
+	var u turn
+	for {
+		s.before = s.after
+		if s.legal = s.before.AppendMoves(s.legal[:0]); len(s.legal) == 0 {
+			return plies
+		}
+		s.move = choose(&s.before, s.legal)
+		s.after.Play(s.move)
+		s.laws(t)
+		if fault := u.add(&s); fault != "" {
+			t.Fatalf("%s\n%s\n%s", fault, u.start.String(), u.start.Draw())
+		}
+		plies++
+	}
+}
+
+// anyVariant is a Variant with numbers drawn from all that are allowed.
+func anyVariant(rng *rand.Rand) rules.Variant {
+	v := rules.Variant{
+		Radius: int8(3 + rng.IntN(3)), Rings: int8(1 + rng.IntN(5)), Markers: int8(1 + rng.IntN(99)),
+		RowLength: int8(3 + rng.IntN(5)),
+	}
+	v.RingsToWin = int8(1 + rng.IntN(int(v.Rings)))
+	return v
+}
+
+var lawPositions = flag.Int("laws", 6000, "`positions` of random games that TestLaws checks")
+
+// Every law holds in random games of all kinds, half of them of the named Variants, half of any.
+func TestLaws(t *testing.T) {
+	const shares = 8
+	for share := range uint64(shares) {
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			t.Parallel()
+			known := someVariants(t)
+			for n, game := 0, uint64(0); n < *lawPositions/shares; game++ {
+				rng := rand.New(rand.NewPCG(share, game))
+				v := known[game/2%uint64(len(known))]
+				if game%2 == 1 {
+					v = anyVariant(rng)
+				}
+				n += lawful(t, v, func(p *rules.Position, _ []rules.Move) rules.Move {
+					return rules.RandomMove(p, rules.RandomKind(game%3), rng)
+				})
 			}
-		}
-		if len(moves) != p.NumMoves() || (len(moves) == 0) != over || len(moves) > rules.MaxMoves {
-			t.Fatalf("%d moves, NumMoves %d, over %v\n%s", len(moves), p.NumMoves(), over, p.Draw())
-		}
-		most = max(most, len(moves))
+		})
+	}
+}
+
+// Every law holds in any game: the seed draws the Variant and, after the choices, the Moves.
+func FuzzLaws(f *testing.F) {
+	f.Add(uint64(1), []byte{})
+	f.Add(uint64(2), []byte{0, 255, 7, 7, 7, 80, 3, 1, 0, 9, 200})
+	f.Fuzz(func(t *testing.T, seed uint64, choices []byte) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		lawful(t, anyVariant(rng), func(_ *rules.Position, legal []rules.Move) rules.Move {
+			if len(choices) == 0 {
+				return legal[rng.IntN(len(legal))]
+			}
+			m := legal[int(choices[0])%len(legal)]
+			choices = choices[1:]
+			return m
+		})
 	})
-	t.Logf("at most %d moves", most)
 }
 
 // IsLegal knows the same Moves as AppendMoves, among all Move values there are.
@@ -85,25 +310,6 @@ func TestIsLegal(t *testing.T) {
 			_, want := slices.BinarySearch(moves, m)
 			if got := p.IsLegal(m); got != want {
 				t.Fatalf("IsLegal(%v) is %v\n%s", m, got, p.Draw())
-			}
-		}
-	})
-}
-
-// A game of RemoveRow and RemoveRing only ever follows rows: no Position before a ring move holds one, and the mover's
-// are taken first.
-func TestRowsAreResolved(t *testing.T) {
-	walk(t, 30, func(p rules.Position) {
-		w, b := len(p.AppendRows(nil, rules.White)), len(p.AppendRows(nil, rules.Black))
-		rows := [2]int{w, b}
-		switch p.Phase() {
-		case rules.PhasePlaceRing, rules.PhaseMoveRing:
-			if w+b > 0 {
-				t.Fatalf("rows before a ring move\n%s", p.Draw())
-			}
-		case rules.PhaseRemoveRow:
-			if rows[p.ToMove()] == 0 || p.ToMove() != p.LastMover() && rows[p.LastMover()] > 0 {
-				t.Fatalf("rows of the wrong side\n%s", p.Draw())
 			}
 		}
 	})
@@ -142,21 +348,6 @@ func TestHashOfTranspositions(t *testing.T) {
 	standard, blitz := rules.New(rules.Standard()), rules.New(rules.Blitz())
 	if standard.Hash() == blitz.Hash() {
 		t.Error("the variant is not in the hash")
-	}
-}
-
-// No game is longer than MaxPlies.
-func TestMaxPlies(t *testing.T) {
-	for _, v := range someVariants(t) {
-		longest := 0
-		for i := range 60 {
-			g := rules.RandomGame(v, rules.RandomKind(i%3), rand.New(rand.NewPCG(11, uint64(i))))
-			longest = max(longest, len(g.Moves))
-		}
-		if longest > v.MaxPlies() {
-			t.Errorf("%v: %d plies, want at most %d", v, longest, v.MaxPlies())
-		}
-		t.Logf("%v: %d of %d plies", v, longest, v.MaxPlies())
 	}
 }
 

@@ -77,7 +77,7 @@ func TestOutsideTraces(t *testing.T) {
 
 func TestTraceOfOutsideGames(t *testing.T) {
 	var got bytes.Buffer
-	ok, bad, err := TraceGames(&got, openRecords(t, "games.moves"), fails(t))
+	ok, bad, err := Convert(&got, FormatTrace, openRecords(t, "games.moves"), FormatMoves, fails(t))
 	if ok != 590 || bad != 0 || err != nil {
 		t.Fatalf("got ok=%d bad=%d, %v: want ok=590 bad=0", ok, bad, err)
 	}
@@ -89,6 +89,39 @@ func TestTraceOfOutsideGames(t *testing.T) {
 			}
 		}
 		t.Fatalf("got %d lines: want %d", len(g), len(w))
+	}
+}
+
+// Every outside game goes through every other format and comes back as it was. A trace does not name the Variant, which
+// shows only where the two differ.
+func TestConvertOutsideGames(t *testing.T) {
+	want := readRecords(t, "games.moves")
+	for _, f := range []Format{FormatTurns, FormatSGF} {
+		var there, back bytes.Buffer
+		ok, bad, err := Convert(&there, f, bytes.NewReader(want), FormatMoves, fails(t))
+		if ok != 590 || bad != 0 || err != nil {
+			t.Fatalf("to %v: ok=%d bad=%d, %v: want ok=590 bad=0", f, ok, bad, err)
+		}
+		ok, bad, err = Convert(&back, FormatMoves, &there, f, fails(t))
+		if ok != 590 || bad != 0 || err != nil {
+			t.Fatalf("from %v: ok=%d bad=%d, %v: want ok=590 bad=0", f, ok, bad, err)
+		}
+		g, w := strings.Split(back.String(), "\n"), strings.Split(string(want), "\n")
+		different := 0
+		for i := range max(len(g), len(w)) {
+			if i >= len(g) || i >= len(w) || g[i] != w[i] {
+				if different++; different <= 3 {
+					t.Errorf("through %v, line %d:\ngot  %s\nwant %s", f, i+1, g[min(i, len(g)-1)], w[min(i, len(w)-1)])
+				}
+			}
+		}
+		if different > 0 {
+			t.Errorf("through %v: %d lines differ", f, different)
+		}
+	}
+	var b bytes.Buffer
+	if ok, bad, err := Convert(&b, FormatMoves, openRecords(t, "games.trace.gz"), FormatTrace, fails(t)); ok != 590 || bad != 0 || err != nil {
+		t.Errorf("from the trace: ok=%d bad=%d, %v: want ok=590 bad=0", ok, bad, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -123,15 +124,20 @@ func (v Variant) AppendTurn(dst []byte, turn []Move) []byte {
 // ParseTurn reads what is left of the turn of the side to move, as AppendTurn writes it, and returns its Moves, all
 // legal in order. Semicolons may be missing, and where there is only one Row to take, xa5 for the ring alone will do.
 func (p *Position) ParseTurn(s string) ([]Move, error) {
-	turn, err := p.parseTurn(s)
+	turn, q, err := p.parseTurn(s)
+	if _, over := q.Result(); err == nil && !over && q.toMove == p.toMove {
+		err = fmt.Errorf("the turn is not complete: %v", q.offer(q.AppendMoves(nil)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("turn %q: %w", abridge(s), err)
 	}
 	return turn, nil
 }
 
-func (p *Position) parseTurn(s string) (turn []Move, err error) {
-	q, v := *p, p.Variant()
+// parseTurn reads a turn, whole or not, and returns the Position after it. With an error come the Moves before it.
+func (p *Position) parseTurn(s string) (turn []Move, q Position, err error) {
+	q = *p
+	v := p.Variant()
 	play := func(m Move) error {
 		if q.toMove != p.toMove {
 			return fmt.Errorf("%s comes after the end of the turn", v.MoveText(m))
@@ -149,23 +155,23 @@ func (p *Position) parseTurn(s string) (turn []Move, err error) {
 		}
 		m, err := v.ParseMove(word)
 		if err != nil {
-			return nil, err
+			return turn, q, err
 		}
 		if m.Kind() == RemoveRing && q.phase == PhaseRemoveRow {
 			rows := q.AppendRows(nil, q.toMove)
 			if len(rows) > 1 {
-				return nil, fmt.Errorf("%s leaves open which of %d rows is taken", word, len(rows))
+				return turn, q, fmt.Errorf("%s leaves open which of %d rows is taken: %s", word, len(rows), q.offer(q.AppendMoves(nil)))
 			}
 			if err := play(RemoveRowAt(rows[0])); err != nil {
-				return nil, err
+				return turn, q, err
 			}
 		}
 		if err := play(m); err != nil {
-			return nil, err
+			return turn, q, err
 		}
 	}
-	if _, over := q.Result(); len(turn) == 0 || !over && q.toMove == p.toMove {
-		return nil, fmt.Errorf("the turn is not complete: %v to move, phase %v", q.toMove, q.phase)
+	if len(turn) == 0 {
+		err = errors.New("the turn is empty")
 	}
-	return turn, nil
+	return turn, q, err
 }

@@ -75,34 +75,14 @@ func WriteTrace(w io.Writer, g *Game) error {
 	return err
 }
 
-// TraceGames reads a move list and writes the trace of every game whose Moves are legal; the others are faults. It
-// returns how many games were good and bad, and an error if r or w fails.
-func TraceGames(w io.Writer, r io.Reader, fault func(Fault)) (ok, bad int, err error) {
-	out := stickyWriter{w: w}
-	ok, bad, err = ReadGames(r, func(g *Game) error { return WriteTrace(&out, g) }, fault)
-	return ok, bad, errors.Join(out.err, err)
-}
-
-// A stickyWriter writes until its first error, which it keeps and does not tell.
-type stickyWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (s *stickyWriter) Write(b []byte) (int, error) {
-	if s.err == nil {
-		_, s.err = s.w.Write(b)
-	}
-	return len(b), nil
-}
-
-// CheckTrace reads a trace and compares every line with the rules: side, phase, number and hash of the legal Moves, the
+// ReadTrace reads a trace and compares every line with the rules: side, phase, number and hash of the legal Moves, the
 // legality of the Move played, the board after it and the outcome. A trace does not name its Variant: a game is good if
-// all its lines fit one of variants. The first fault of every bad game is reported and the rest of that game skipped. A
-// game that is over but has no END line is checked and not counted. It returns how many games were good and bad, and an
-// error only if r fails.
-func CheckTrace(r io.Reader, variants []Variant, fault func(Fault)) (ok, bad int, err error) {
-	c := traceChecker{variants: variants, fault: fault}
+// all its lines fit one of variants, and is of the first that fits. It calls game for every good one, which counts as
+// resigned if it is unfinished; an error that game returns is that game's fault. The first fault of every bad game is
+// reported and the rest of that game skipped. A game that is over but has no END line is checked and told, and not counted.
+// ReadTrace returns how many games were good and bad, and an error only if r fails.
+func ReadTrace(r io.Reader, variants []Variant, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
+	c := traceChecker{variants: variants, game: game, fault: fault}
 	err = eachLine(r, func(number int, line string, err error) {
 		f := strings.Fields(line)
 		switch {
@@ -123,10 +103,16 @@ func CheckTrace(r io.Reader, variants []Variant, fault func(Fault)) (ok, bad int
 	return c.ok, c.bad, err
 }
 
-// A traceChecker holds what CheckTrace knows between lines.
+// CheckTrace is ReadTrace for the faults alone.
+func CheckTrace(r io.Reader, variants []Variant, fault func(Fault)) (ok, bad int, err error) {
+	return ReadTrace(r, variants, func(*Game) error { return nil }, fault)
+}
+
+// A traceChecker holds what ReadTrace knows between lines.
 type traceChecker struct {
 	tracer
 	variants []Variant
+	game     func(*Game) error
 	fault    func(Fault)
 	ok, bad  int
 
@@ -136,6 +122,7 @@ type traceChecker struct {
 	id     string     // of the game
 	ply    int        // of the next line
 	live   []Position // one for each Variant that still fits
+	played []string   // the Moves up to it
 }
 
 // begin makes id the game in hand, if it is not yet.
@@ -144,7 +131,7 @@ func (c *traceChecker) begin(id string) {
 		return
 	}
 	c.close()
-	c.open, c.failed, c.id, c.ply, c.live = true, false, id, 0, c.live[:0]
+	c.open, c.failed, c.id, c.ply, c.live, c.played = true, false, id, 0, c.live[:0], nil
 	for _, v := range c.variants {
 		c.live = append(c.live, New(v))
 	}
@@ -156,16 +143,35 @@ func (c *traceChecker) close() {
 	if !c.open {
 		return
 	}
-	if !c.failed && slices.ContainsFunc(c.live, func(p Position) bool { return p.phase == PhaseOver }) {
-		c.open = false
+	over := slices.IndexFunc(c.live, func(p Position) bool { return p.phase == PhaseOver })
+	if c.failed || over < 0 {
+		c.fail(c.number, errors.New("the game has no END line"))
+		c.end(c.number)
 		return
 	}
-	c.fail(c.number, errors.New("the game has no END line"))
-	c.end()
+	if c.tell(c.number, &c.live[over]); c.failed {
+		c.bad++
+	}
+	c.open = false
 }
 
-// end counts the game in hand.
-func (c *traceChecker) end() {
+// tell gives away the game in hand, which ends in p.
+func (c *traceChecker) tell(number int, p *Position) {
+	res, over := p.Result()
+	g := Game{ID: c.id, Outcome: res.Outcome, Resigned: !over, Variant: p.Variant(), Moves: make([]Move, len(c.played))}
+	for i, text := range c.played {
+		g.Moves[i], _ = g.Variant.ParseMove(text) // it has been played
+	}
+	if err := c.game(&g); err != nil {
+		c.fail(number, err)
+	}
+}
+
+// end tells and counts the game in hand.
+func (c *traceChecker) end(number int) {
+	if !c.failed {
+		c.tell(number, &c.live[0])
+	}
 	if c.failed {
 		c.bad++
 	} else {
@@ -190,7 +196,7 @@ func (c *traceChecker) line(number int, f []string) {
 	c.begin(f[0])
 	test := c.plyLine
 	if f[1] == "END" {
-		defer c.end()
+		defer c.end(number)
 		test = c.endLine
 	}
 	if c.failed {
@@ -212,7 +218,9 @@ func (c *traceChecker) line(number int, f []string) {
 		}
 		c.fail(number, first)
 	}
-	c.ply++
+	if c.ply++; !c.failed && f[1] != "END" {
+		c.played = append(c.played, strings.Clone(f[6]))
+	}
 }
 
 // plyLine checks the line of one Move and plays it.

@@ -75,7 +75,7 @@ func newTrace() *cobra.Command {
 		Example: "  yinshzero rules trace < games.moves > games.trace",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, bad, err := rules.TraceGames(c.OutOrStdout(), c.InOrStdin(), faults(c))
+			_, bad, err := rules.Convert(c.OutOrStdout(), rules.FormatTrace, c.InOrStdin(), rules.FormatMoves, faults(c))
 			if err == nil && bad > 0 {
 				return errFaults
 			}
