@@ -5,6 +5,7 @@
 CONFIG      ?= configs/standard.yaml
 DIR         ?= runs/standard
 FUZZTIME    ?= 20s
+LAWS        ?= 2000000
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 BIN         := bin/yinshzero$(shell go env GOEXE)
@@ -12,7 +13,7 @@ BIN         := bin/yinshzero$(shell go env GOEXE)
 # Nothing here needs a C compiler but the race detector. One value for all keeps the build cache in one piece.
 export CGO_ENABLED := 0
 
-.PHONY: help run build test check vet staticcheck unit race invariants cross fuzz bench signature generate clean
+.PHONY: help run build test check vet staticcheck unit race invariants laws cross fuzz bench signature generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +44,9 @@ race: ## the short tests under the race detector, which needs a C compiler
 
 invariants: ## the rules and the search with their assertions compiled in
 	go test -tags invariants -short ./rules ./mcts
+
+laws: ## the laws of the rules in LAWS=2000000 Positions of random games
+	go test ./rules -run '^TestLaws$$' -timeout 0 -laws $(LAWS)
 
 cross: ## build for every platform
 	@for p in $(PLATFORMS); do echo $$p; GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... || exit 1; done
