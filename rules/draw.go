@@ -33,12 +33,16 @@ func (p *Position) Draw() string {
 		b.WriteString(strings.TrimRight(string(line), " "))
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%v: ", p.Variant())
-	if res, over := p.Result(); over {
-		fmt.Fprintf(&b, "over, %v (%v)", res.Outcome, res.Reason)
-	} else {
-		fmt.Fprintf(&b, "%v to move, %v", p.toMove, p.phase)
-	}
-	fmt.Fprintf(&b, ", pool %d, taken %d-%d, hand %d-%d\n", p.pool, p.taken[0], p.taken[1], p.hand[0], p.hand[1])
+	next, counts := p.caption()
+	fmt.Fprintf(&b, "%s, %s\n", next, counts)
 	return b.String()
+}
+
+// caption tells what a picture of the board does not show: whose decision is next, and what is beside the board.
+func (p *Position) caption() (next, counts string) {
+	next = fmt.Sprintf("%v: %v to move, %v", p.Variant(), p.toMove, p.phase)
+	if res, over := p.Result(); over {
+		next = fmt.Sprintf("%v: over, %v (%v)", p.Variant(), res.Outcome, res.Reason)
+	}
+	return next, fmt.Sprintf("pool %d, taken %d-%d, hand %d-%d", p.pool, p.taken[0], p.taken[1], p.hand[0], p.hand[1])
 }

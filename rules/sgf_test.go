@@ -190,6 +190,19 @@ func TestSGFOutcome(t *testing.T) {
 	}
 }
 
+// What is picked up beside the board and put on it is placed; what is put back is not.
+func TestSGFPicked(t *testing.T) {
+	const placed = ";P0[pick wr];P0[pick wr];P0[drop board A 2];P0[pick board A 2];P0[drop board E 1];P1[pick br];P1[drop br];P1[place br K 7]" +
+		";P0[place wr B 1];P1[place br J 11];P0[place wr C 1];P1[place br I 11];P0[place wr D 1];P1[place br H 11]" +
+		";P0[place wr F 2];P1[place br G 11]"
+	g, err := readSGF("(;GM[24]" + placed + ";P0[pick w];P0[drop board B 1];P0[pick board];P0[drop w];P0[pick w]" +
+		";P0[drop board E 1];P0[drop board E 2];P1[place b K 7])")
+	const want = "sgf1 unknown resign standard e1 k7 b1 j11 c1 i11 d1 h11 f2 g11 e1-e2"
+	if got := string(g.AppendText(nil)); err != nil || got != want {
+		t.Errorf("got %s, %v: want %s", got, err, want)
+	}
+}
+
 func TestSGFFaults(t *testing.T) {
 	sgf, err := os.ReadFile("testdata/sgf/done.sgf")
 	if err != nil {

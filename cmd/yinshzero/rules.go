@@ -1,18 +1,22 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"yinshzero/internal/atomicfile"
 	"yinshzero/rules"
 )
 
 func newRules() *cobra.Command {
 	return group("rules", "Check the rules against others and against themselves",
-		newPerft(), newReplay(), newTrace(), newRandom(), newCheck())
+		newPerft(), newReplay(), newTrace(), newConvert(), newShow(), newRandom(), newCheck())
 }
 
 func newPerft() *cobra.Command {
@@ -26,16 +30,9 @@ func newPerft() *cobra.Command {
 	variant := addVariant(c)
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		pos := rules.New(variant.Variant)
-		for i, text := range args {
-			m, err := variant.ParseMove(text)
-			if err == nil && !pos.IsLegal(m) {
-				err = fmt.Errorf("%s is not legal", text)
-			}
-			if err != nil {
-				return usagef("move %d: %w", i+1, err)
-			}
-			pos.Play(m)
+		pos, err := after(variant.Variant, args)
+		if err != nil {
+			return &usageError{err}
 		}
 		if *depth < 0 {
 			return usagef("depth is %d: want 0 or more", *depth)
@@ -49,7 +46,7 @@ func newPerft() *cobra.Command {
 				Seconds float64 `json:"seconds"`
 			}{nodes, seconds})
 		}
-		_, err := fmt.Fprintf(c.OutOrStdout(), "nodes=%d seconds=%.3f\n", nodes, seconds)
+		_, err = fmt.Fprintf(c.OutOrStdout(), "nodes=%d seconds=%.3f\n", nodes, seconds)
 		return err
 	}
 	return c
@@ -62,7 +59,7 @@ func newReplay() *cobra.Command {
 		Example: "  yinshzero rules replay < games.moves",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			ok, bad, err := rules.ReplayGames(c.InOrStdin(), faults(c))
+			ok, bad, err := rules.ReplayGames(c.InOrStdin(), faults(c, ""))
 			return counted(c.OutOrStdout(), ok, bad, err)
 		},
 	}
@@ -75,13 +72,122 @@ func newTrace() *cobra.Command {
 		Example: "  yinshzero rules trace < games.moves > games.trace",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, bad, err := rules.Convert(c.OutOrStdout(), rules.FormatTrace, c.InOrStdin(), rules.FormatMoves, faults(c))
-			if err == nil && bad > 0 {
-				return errFaults
-			}
-			return err
+			return convert(c, rules.FormatTrace, c.InOrStdin(), rules.FormatMoves, faults(c, ""))
 		},
 	}
+}
+
+func newConvert() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "convert --from FORMAT --to FORMAT [FILE …]",
+		Short: "Read games in one format and print them in another",
+		Long: `Read games in one format, from files or from standard input, and print them in another.
+
+The formats are moves (move lists), turns (move lists in turns), trace (ply by ply) and sgf (Boardspace, either
+dialect). A game with a fault is left out; the others are printed all the same.`,
+		Example: `  yinshzero rules convert --from sgf --to moves games/*.sgf > games.moves
+  yinshzero rules convert --from moves --to turns < games.moves`,
+	}
+	from := addFormat(c, "from", "format to read: moves, turns, trace or sgf")
+	to := addFormat(c, "to", "format to print: moves, turns, trace or sgf")
+	c.RunE = func(c *cobra.Command, files []string) error {
+		if !c.Flags().Changed("from") || !c.Flags().Changed("to") {
+			return usagef("want both --from and --to: moves, turns, trace or sgf")
+		}
+		if len(files) == 0 {
+			return convert(c, to.Format, c.InOrStdin(), from.Format, faults(c, ""))
+		}
+		var faulty error
+		for _, name := range files {
+			f, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			err = convert(c, to.Format, f, from.Format, faults(c, name+": "))
+			_ = f.Close() // it was only read
+			if errors.Is(err, errFaults) {
+				faulty = err
+			} else if err != nil {
+				return fmt.Errorf("convert %s: %w", name, err)
+			}
+		}
+		return faulty
+	}
+	return c
+}
+
+// convert prints the games of r and fails if some are faulty.
+func convert(c *cobra.Command, to rules.Format, r io.Reader, from rules.Format, fault func(rules.Fault)) error {
+	_, bad, err := rules.Convert(c.OutOrStdout(), to, r, from, fault)
+	if err == nil && bad > 0 {
+		return errFaults
+	}
+	return err
+}
+
+// A formatFlag is --from or --to.
+type formatFlag struct{ rules.Format }
+
+func (f *formatFlag) Type() string { return "FORMAT" }
+
+func (f *formatFlag) Set(s string) (err error) {
+	f.Format, err = rules.ParseFormat(s)
+	return err
+}
+
+func addFormat(c *cobra.Command, name, usage string) *formatFlag {
+	f := &formatFlag{}
+	c.Flags().Var(f, name, usage)
+	return f
+}
+
+func newShow() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show [POSITION | move …]",
+		Short: "Draw a position, given as its text or as the Moves that lead there",
+		Example: `  yinshzero rules show e5 f6 g7
+  yinshzero rules show --variant mini --svg start.svg`,
+	}
+	variant := addVariant(c)
+	file := c.Flags().String("svg", "", "draw to this file, as SVG, and not as text on standard output")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var pos rules.Position
+		var err error
+		if len(args) == 1 && strings.Contains(args[0], "/") {
+			if c.Flags().Changed("variant") {
+				return usagef("a position names its variant: want it without --variant")
+			}
+			pos, err = rules.ParsePosition(args[0])
+		} else {
+			pos, err = after(variant.Variant, args)
+		}
+		if err != nil {
+			return &usageError{err}
+		}
+		if *file != "" {
+			return atomicfile.WriteBytes(*file, pos.SVG())
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s%v\n", pos.Draw(), &pos)
+		return err
+	}
+	return c
+}
+
+// after is the Position after Moves from the empty board.
+func after(v rules.Variant, moves []string) (rules.Position, error) {
+	g := rules.Game{Variant: v}
+	for i, text := range moves {
+		m, err := v.ParseMove(text)
+		if err != nil {
+			return rules.Position{}, fmt.Errorf("move %d: %w", i+1, err)
+		}
+		g.Moves = append(g.Moves, m)
+	}
+	pos, err := g.Replay()
+	if at := (*rules.PlyError)(nil); errors.As(err, &at) {
+		return pos, fmt.Errorf("move %d: %w", at.Ply+1, at.Err)
+	}
+	return pos, err
 }
 
 func newRandom() *cobra.Command {
@@ -125,7 +231,7 @@ func newCheck() *cobra.Command {
 			}
 			variants = []rules.Variant{v}
 		}
-		ok, bad, err := rules.CheckTrace(c.InOrStdin(), variants, faults(c))
+		ok, bad, err := rules.CheckTrace(c.InOrStdin(), variants, faults(c, ""))
 		return counted(c.OutOrStdout(), ok, bad, err)
 	}
 	return c
@@ -134,12 +240,12 @@ func newCheck() *cobra.Command {
 // maxFaults is how many faults are printed.
 const maxFaults = 10
 
-// faults prints the first faults on standard error.
-func faults(c *cobra.Command) func(rules.Fault) {
+// faults prints the first faults on standard error, each after the name of its file, if there is one.
+func faults(c *cobra.Command, file string) func(rules.Fault) {
 	n := 0
 	return func(f rules.Fault) {
 		if n++; n <= maxFaults {
-			fmt.Fprintln(c.ErrOrStderr(), f)
+			fmt.Fprintf(c.ErrOrStderr(), "%s%v\n", file, f)
 		}
 	}
 }
