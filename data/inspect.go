@@ -262,6 +262,13 @@ func Repair(paths []string) ([]Loss, error) {
 func repairShard(path string) (Loss, error) {
 	loss := Loss{Shard: path, Kept: path + ".damaged"}
 	shard, err := OpenShard(path)
+	if errors.Is(err, errNothing) && filepath.Ext(path) == ShardExt {
+		loss.Faults = []error{err}
+		if _, err := os.Lstat(loss.Kept); err == nil {
+			return loss, fmt.Errorf("%s exists already: move it away", loss.Kept)
+		}
+		return loss, os.Rename(path, loss.Kept)
+	}
 	if err != nil {
 		return loss, err
 	}

@@ -153,7 +153,7 @@ func TestRepair(t *testing.T) {
 // TestRepairNoShard checks that a file that is no shard is left alone and does not keep others from being repaired.
 func TestRepairNoShard(t *testing.T) {
 	dir := t.TempDir()
-	none := filepath.Join(dir, "00000001.shard")
+	none := filepath.Join(dir, "notes.txt")
 	write(t, none, []byte("notes"))
 	if err := os.Rename(addShard(t, dir, randomRecords(6, 2, rules.Mini())), filepath.Join(dir, "b.shard")); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestRepairNoShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "b.shard"), b[:len(b)-1])
-	losses, err := Repair([]string{dir})
+	losses, err := Repair([]string{none, dir})
 	if err == nil || !strings.Contains(err.Error(), none) || len(losses) != 1 || losses[0].Games != 2 {
 		t.Errorf("got %+v, %v", losses, err)
 	}
@@ -197,5 +197,31 @@ func TestRepairInvalidGame(t *testing.T) {
 	}
 	if got, faults, err := readShard(t, path); err != nil || faults != nil || !reflect.DeepEqual(got, recs[1:]) {
 		t.Errorf("after repair %d games, faults %v, %v", len(got), faults, err)
+	}
+}
+
+// TestRepairSetsNothingAside: a shard of which nothing is left is set aside whole.
+func TestRepairSetsNothingAside(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"00000001.shard", "00000002.shard", "notes.txt"} {
+		content := []byte("nothing of a shard")
+		if name == "00000002.shard" {
+			content = nil
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	losses, err := Repair([]string{dir})
+	if err != nil || len(losses) != 2 || losses[0].Games != 0 || len(losses[0].Faults) != 1 {
+		t.Errorf("got %+v, %v: want two shards set aside", losses, err)
+	}
+	if left, err := Shards(dir); err != nil || len(left) != 0 {
+		t.Errorf("shards left: %v, %v", left, err)
+	}
+	for _, loss := range losses {
+		if _, err := os.Stat(loss.Kept); err != nil {
+			t.Error(err)
+		}
 	}
 }

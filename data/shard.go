@@ -211,7 +211,7 @@ func (s *Shard) open() error {
 		return err
 	}
 	if headFault != nil && len(s.index) == 0 {
-		return errors.New("not a shard, or nothing of it is left")
+		return errNothing
 	}
 	return nil
 }
@@ -219,6 +219,9 @@ func (s *Shard) open() error {
 func (s *Shard) fault(offset int64, err error) {
 	s.faults = append(s.faults, &CorruptError{s.path, offset, -1, err})
 }
+
+// errNothing reports a file without a block or anything else of a shard.
+var errNothing = errors.New("not a shard, or nothing of it is left")
 
 // errRead is wrapped by errors of reading that say nothing about the bytes.
 var errRead = errors.New("read")

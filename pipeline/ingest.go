@@ -71,7 +71,7 @@ func (r *Run) take(ctx context.Context, s *shardInHand, g *fleet.Game) error {
 	}
 	hash := rec.Hash()
 	if _, ok := r.known[hash]; ok || r.window.Contains(hash) {
-		r.tolerate("acknowledging a game", g.Ack(ctx)) // it is in a shard
+		r.tolerate("acknowledging a game", g.Ack(context.WithoutCancel(ctx))) // it is in a shard
 		return nil
 	}
 	if len(s.games) == 0 {
@@ -166,7 +166,7 @@ func (r *Run) openRecords() (err error) {
 		return err
 	}
 	for _, fault := range r.window.Faults() {
-		r.params.Log.Warn("shard is damaged: its other games are used", "error", fault)
+		r.params.Log.Warn("shard is damaged: what is left of it is used; records repair sets the rest aside", "error", fault)
 	}
 	shards, err := data.Shards(dir)
 	if err != nil || len(shards) == 0 {
@@ -178,9 +178,14 @@ func (r *Run) openRecords() (err error) {
 	}
 	r.known = make(map[[32]byte]struct{})
 	for rec, err := range newest.Records() {
-		if err == nil { // else it is among the window's faults
-			r.known[rec.Hash()] = struct{}{}
+		if err != nil { // it is among the window's faults
+			continue
 		}
+		if !rec.Variant.Same(r.params.Variant) {
+			return errors.Join(fmt.Errorf("the run's games are of %s and the config says %s: keep the variant of a run, or begin a new one",
+				rec.Variant, r.params.Variant), newest.Close())
+		}
+		r.known[rec.Hash()] = struct{}{}
 	}
 	return newest.Close()
 }

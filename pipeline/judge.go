@@ -230,7 +230,7 @@ func nextResult(ctx context.Context, results *fleet.Results) (*fleet.Result, err
 // not sound is refused and put again.
 func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 	if res.Job.Gate != m.name || m.has(res.Job.Pair) {
-		r.tolerate("acknowledging a pair", res.Ack(ctx))
+		r.tolerate("acknowledging a pair", res.Ack(context.WithoutCancel(ctx)))
 		return nil
 	}
 	entry, err := m.entry(r.params, &res.JobResult)
@@ -245,6 +245,6 @@ func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 	if err := m.add(entry); err != nil {
 		return err
 	}
-	r.tolerate("acknowledging a pair", res.Ack(ctx)) // delivered again, it is there
+	r.tolerate("acknowledging a pair", res.Ack(context.WithoutCancel(ctx))) // delivered again, it is there
 	return nil
 }

@@ -91,6 +91,32 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(context.Background(), other); err == nil || !strings.Contains(err.Error(), "arch 32x1") {
 		t.Errorf("another arch: got %v", err)
 	}
+	variant := p
+	variant.Variant = rules.Standard()
+	shard, err := data.NextShard(filepath.Join(p.Dir, recordsDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), selfplay.DefaultParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := player.Game(context.Background(), p.Variant, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := data.WriteShard(shard, []*data.Record{rec}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), variant); err == nil || !strings.Contains(err.Error(), "games are of mini") {
+		t.Errorf("another variant: got %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(p.Dir, modelsDir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(context.Background(), p); err == nil || !strings.Contains(err.Error(), "names no best model") {
+		t.Errorf("a run without its models: got %v", err)
+	}
 	bad := p
 	bad.Passes, bad.Workers, bad.ShardGames = 0, -1, 0
 	if _, err := Open(context.Background(), bad); err == nil || strings.Count(err.Error(), "want") < 3 {

@@ -118,12 +118,30 @@ func (r *Run) openModels() (err error) {
 		}
 		return nil
 	}
+	if err := r.isNew(); err != nil {
+		return err
+	}
 	w := net.Init(r.params.Arch, seed.New(r.params.Seed).Child("weights", 0).Rand())
 	id, err := r.addModel(w, registry.ID{})
 	if err != nil {
 		return err
 	}
 	return r.registry.Promote(id, registry.Verdict{At: time.Now(), Reason: "random weights: the start of the run"})
+}
+
+// isNew returns an error if the run has work to show although its registry knows of no best model.
+func (r *Run) isNew() error {
+	for _, d := range []string{checkpointDir, recordsDir, matchesDir} {
+		entries, err := os.ReadDir(r.dir(d))
+		if err != nil {
+			return err
+		}
+		if len(entries) > 0 {
+			return fmt.Errorf("%s names no best model, but there is %s: restore the folder %s from a copy, or begin a new run in another directory",
+				r.dir(modelsDir), filepath.Join(r.dir(d), entries[0].Name()), modelsDir)
+		}
+	}
+	return nil
 }
 
 // addModel makes w a candidate.
@@ -173,6 +191,9 @@ func (r *Run) openTrainer() error {
 // openHub opens the transport and tells it what the files say: models, plan, best.
 func (r *Run) openHub(ctx context.Context) (err error) {
 	if r.hub, err = fleet.OpenHub(ctx, r.params.Hub); err != nil {
+		if r.params.Hub.Dir != "" && ctx.Err() == nil {
+			return fmt.Errorf("%w; if %s is damaged, delete it: it is made anew from the rest of the run", err, r.params.Hub.Dir)
+		}
 		return err
 	}
 	if err := r.announce(ctx, r.params.planAt(r.window.Total())); err != nil {

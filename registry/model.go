@@ -81,7 +81,7 @@ type TamperedError struct {
 
 // Error names the file and both hashes.
 func (e *TamperedError) Error() string {
-	return fmt.Sprintf("model file %s: its bytes hash to %s…, not to its name: the file is damaged; restore it from a copy or delete it",
+	return fmt.Sprintf("model file %s: its bytes hash to %s…, not to its name: the file is damaged: restore it from a copy",
 		e.Path, e.Got.Short())
 }
 
@@ -90,6 +90,9 @@ func (e *TamperedError) Error() string {
 func ReadFile(dir string, id ID) ([]byte, error) {
 	path := filepath.Join(dir, FileName(id))
 	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read model %s: %w: restore it from a copy", id.Short(), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read model %s: %w", id.Short(), err)
 	}
