@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -19,8 +20,25 @@ func newBench() *cobra.Command {
 // benchTime is how long a measurement takes unless --for says otherwise.
 const benchTime = 3 * time.Second
 
+// A lengthFlag is --for of a measurement.
+type lengthFlag time.Duration
+
+func (f *lengthFlag) Type() string   { return "duration" }
+func (f *lengthFlag) String() string { return time.Duration(*f).String() }
+
+func (f *lengthFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("want more than 0 with a unit, such as 300ms or 5s")
+	}
+	*f = lengthFlag(d)
+	return nil
+}
+
 func addFor(c *cobra.Command) *time.Duration {
-	return c.Flags().Duration("for", benchTime, "how long to measure")
+	length := benchTime
+	c.Flags().Var((*lengthFlag)(&length), "for", "how long to measure")
+	return &length
 }
 
 // An archFlag is --arch.

@@ -40,6 +40,9 @@ func networkFor(a net.Arch) (*infer.Evaluator, error) {
 	return infer.New(program, infer.DefaultParams()), nil
 }
 
+// maxSimulations bounds a search, as it does in a configuration.
+const maxSimulations = 100_000
+
 func newBenchSearch() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "search",
@@ -47,11 +50,11 @@ func newBenchSearch() *cobra.Command {
 		Example: "  yinshzero bench search --arch 32x4p --simulations 64 --json",
 		Args:    cobra.NoArgs,
 	}
-	simulations := c.Flags().Int("simulations", 64, "of each search, 2 or more")
+	simulations := c.Flags().Int("simulations", 64, "of each search, 2 to 100000")
 	arch, asJSON, length := addArch(c), addJSON(c), addFor(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *simulations < 2 {
-			return usagef("simulations is %d: want 2 or more", *simulations)
+		if err := inRange("simulations", *simulations, 2, maxSimulations); err != nil {
+			return err
 		}
 		network, err := networkFor(arch.Arch)
 		if err != nil {
@@ -106,11 +109,11 @@ func newBenchSelfplay() *cobra.Command {
 		Example: "  yinshzero bench selfplay --arch 32x4p --variant blitz --for 10s --json",
 		Args:    cobra.NoArgs,
 	}
-	threads := c.Flags().Int("threads", runtime.NumCPU(), "games at once, 1 or more")
+	threads := c.Flags().Int("threads", runtime.NumCPU(), "games at once, 1 to 1024")
 	arch, variant, asJSON, length := addArch(c), addVariant(c), addJSON(c), addFor(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *threads < 1 {
-			return usagef("threads is %d: want 1 or more", *threads)
+		if err := inRange("threads", *threads, 1, maxThreads); err != nil {
+			return err
 		}
 		var positions, evaluations, spent atomic.Int64
 		var next, played atomic.Uint64 // games begun, games finished

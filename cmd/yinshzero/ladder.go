@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -23,15 +25,19 @@ func newLadder() *cobra.Command {
 			return err
 		}
 		ratings, err := pipeline.Ladder(*dir)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a run that ended while it opened has no matches
 			return err
 		}
 		if *asJSON {
 			return printJSON(c, struct {
 				Ratings []arena.Rating `json:"ratings"`
-			}{ratings})
+			}{append([]arena.Rating{}, ratings...)}) // [] and not null
 		}
 		w := c.OutOrStdout()
+		if len(ratings) == 0 {
+			_, err := fmt.Fprintln(w, "no matches against random yet")
+			return err
+		}
 		fmt.Fprintf(w, "%8s %17s %6s %8s  %s\n", "Elo", "95 %", "games", "points", "player")
 		for _, r := range ratings {
 			interval := fmt.Sprintf("[%+.0f, %+.0f]", r.EloLow, r.EloHigh)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -21,21 +18,12 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run executes the command line and returns the exit code. The first interrupt, hangup or request to
-// terminate ends the context, and the command with it; the second ends the process.
+// run executes the command line and returns the exit code.
 func run() int {
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		ends = append(ends, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-
 	root := newRoot()
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	command, err := root.ExecuteContextC(ctx)
+	command, err := root.ExecuteC()
 	if err == nil {
 		return exitDone
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -70,6 +71,25 @@ func waitfile(ts *testscript.TestScript, _ bool, args []string) {
 		<-time.After(10 * time.Millisecond)
 	}
 	ts.Fatalf("%s does not come", args[0])
+}
+
+// An interrupted match tells what was played.
+func TestInterruptedMatch(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, format := range []string{"--json", "--json=false"} {
+		root := newRoot()
+		var out strings.Builder
+		root.SetOut(&out)
+		root.SetArgs([]string{"match", "--a", "uct:50", "--b", "random", "--variant", "mini", "--pairs", "1000", format})
+		err := root.ExecuteContext(ctx)
+		if err == nil || !strings.HasPrefix(err.Error(), "interrupted after 0 of 1000 pairs") {
+			t.Errorf("got %v, want to be interrupted", err)
+		}
+		if want := map[string]string{"--json": `"pairs":0,`, "--json=false": "in 0 pairs"}[format]; !strings.Contains(out.String(), want) {
+			t.Errorf("got %q, want %s", out.String(), want)
+		}
+	}
 }
 
 // Every command has a short text and, unless it only holds others, an example that is its own.

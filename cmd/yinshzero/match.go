@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -9,6 +10,9 @@ import (
 	"yinshzero/arena"
 )
 
+// maxPairs bounds the pairs of a match.
+const maxPairs = 1_000_000
+
 func newMatch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "match",
@@ -16,25 +20,25 @@ func newMatch() *cobra.Command {
 		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
 
 A PLAYER is random, greedy, uct:SIMS or model:FILE[@SIMS]; with --dir a model may also be a prefix of a SHA-256 in the
-run, or best.`,
+run, or best. Ctrl-C ends the match, and what was played so far is printed.`,
 		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
   yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json`,
 		Args: cobra.NoArgs,
 	}
 	a := c.Flags().String("a", "", "player A")
 	b := c.Flags().String("b", "", "player B")
-	pairs := c.Flags().Int("pairs", 10, "pairs of games, 1 or more")
+	pairs := c.Flags().Int("pairs", 10, "pairs of games, 1 to 1000000")
 	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same openings")
 	dir := c.Flags().String("dir", "", "the run that model names refer to")
-	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once")
+	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once, 1 to 1024")
 	variant := addVariant(c)
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *a == "" || *b == "" {
 			return usagef("want two players, --a and --b, such as --a uct:200 --b random")
 		}
-		if *pairs < 1 {
-			return usagef("pairs is %d: want 1 or more", *pairs)
+		if err := errors.Join(inRange("pairs", *pairs, 1, maxPairs), inRange("parallel", *parallel, 1, maxThreads)); err != nil {
+			return err
 		}
 		m := arena.Match{Variant: variant.Variant, Seed: *seed, Pairs: *pairs, Parallel: *parallel}
 		var err error
@@ -44,14 +48,21 @@ run, or best.`,
 		if m.B, err = player(*b, *dir); err != nil {
 			return err
 		}
+		ctx, stop := untilSignal(c)
+		defer stop()
 		var t arena.Tally
-		for pair, err := range m.Play(c.Context()) {
-			if err != nil {
+		var interrupted error
+		for pair, err := range m.Play(ctx) {
+			switch {
+			case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+				interrupted = fmt.Errorf("interrupted after %d of %d pairs", t.Score.N(), *pairs)
+			case err != nil:
 				return err
+			default:
+				t.Add(pair)
 			}
-			t.Add(pair)
 		}
-		return printReport(c, t.Report(*a, *b, variant.Variant), *asJSON)
+		return errors.Join(printReport(c, t.Report(*a, *b, variant.Variant), *asJSON), interrupted)
 	}
 	return c
 }

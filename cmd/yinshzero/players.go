@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -48,7 +50,11 @@ func player(text, dir string) (arena.Maker, error) {
 // weights loads a model: a file, or what the registry of the run in dir finds under the name.
 func weights(name, dir string) (*net.Weights, error) {
 	if dir == "" {
-		return net.Load(name)
+		w, err := net.Load(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: for best, or a model named by its SHA-256, add the run with --dir", err)
+		}
+		return w, err
 	}
 	if _, err := os.Stat(name); err == nil {
 		return net.Load(name)
@@ -69,8 +75,19 @@ func weights(name, dir string) (*net.Weights, error) {
 
 // isRun returns an error unless dir holds a run.
 func isRun(dir string) error {
+	if err := notFile(dir); err != nil {
+		return err
+	}
 	if _, err := os.Stat(filepath.Join(dir, configName)); err != nil {
 		return fmt.Errorf("%s holds no run: %w", dir, err)
+	}
+	return nil
+}
+
+// notFile returns an error if there is something at dir that is no directory.
+func notFile(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file: want a directory, --dir DIR", dir)
 	}
 	return nil
 }

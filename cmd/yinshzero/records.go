@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -53,9 +54,14 @@ func newRecordsStat() *cobra.Command {
 			return err
 		}
 		if *asJSON {
-			return printJSON(c, s)
+			err = printJSON(c, s)
+		} else {
+			err = s.WriteText(c.OutOrStdout())
 		}
-		return s.WriteText(c.OutOrStdout())
+		if err == nil && s.Faults > 0 {
+			return errFaults
+		}
+		return err
 	}
 	return c
 }
@@ -67,6 +73,9 @@ func newRecordsDump() *cobra.Command {
 		Example: "  yinshzero records dump runs/standard/records | less",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, paths []string) error {
+			if err := present(paths); err != nil {
+				return err
+			}
 			return counting(c, func(fault func(error)) error { return data.Dump(c.OutOrStdout(), paths, fault) })
 		},
 	}
@@ -79,6 +88,9 @@ func newRecordsExport() *cobra.Command {
 		Example: "  yinshzero records export runs/standard/records | yinshzero rules replay",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, paths []string) error {
+			if err := present(paths); err != nil {
+				return err
+			}
 			return counting(c, func(fault func(error)) error { return data.Export(c.OutOrStdout(), paths, fault) })
 		},
 	}
@@ -100,6 +112,16 @@ func newRecordsImport() *cobra.Command {
 			})
 		},
 	}
+}
+
+// present returns an error if one of the paths is missing.
+func present(paths []string) error {
+	for _, p := range paths {
+		if _, err := os.Stat(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // counting does work that reports faults, and fails if there were any.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -37,9 +41,9 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			c.SetOut(c.ErrOrStderr())
 			_ = c.Help() // it fails as standard error does
-			return usagef("%s: want a command", c.CommandPath())
+			return usagef("want a command")
 		}
-		problem := fmt.Sprintf("%s: no command %q", c.CommandPath(), args[0])
+		problem := fmt.Sprintf("no command %q", args[0])
 		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 			problem += ": did you mean " + strings.Join(near, " or ") + "?"
 		}
@@ -48,6 +52,29 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(commands...)
 	return c
+}
+
+// untilSignal is the context of a command that ends in good order: the first interrupt, hangup or request to terminate ends
+// it, the second ends the process. Other commands end at once.
+func untilSignal(c *cobra.Command) (context.Context, context.CancelFunc) {
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), ends...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// maxThreads bounds the games at once and the threads that a flag may ask for.
+const maxThreads = 1024
+
+// inRange returns an error unless low <= n <= high.
+func inRange(flag string, n, low, high int) error {
+	if n < low || n > high {
+		return usagef("%s is %d: want %d to %d", flag, n, low, high)
+	}
+	return nil
 }
 
 // printJSON prints v as one object.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,10 +72,21 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	if f.listen != "" && f.url != "" {
 		return usagef("--listen and --nats: want at most one; the server at the URL opens its own ports")
 	}
+	if f.length < 0 {
+		return usagef("--for is %v: want 0, which is for ever, or more", f.length)
+	}
+	if f.listen != "" {
+		if err := isAddress(f.listen); err != nil {
+			return err
+		}
+	}
 	if f.dir, err = filepath.Abs(f.dir); err != nil { // its last part names the run
 		return err
 	}
-	cfg, err := f.load()
+	if err := notFile(f.dir); err != nil {
+		return err
+	}
+	cfg, begun, err := f.load()
 	if err != nil {
 		return err
 	}
@@ -87,20 +100,30 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	p.Log, p.Hub.Log = log, log
-	ctx, cancel := context.WithCancel(c.Context())
+	ctx, cancel := untilSignal(c)
 	defer cancel()
 	if f.length > 0 {
 		ctx, cancel = context.WithTimeout(ctx, f.length)
 		defer cancel()
 	}
+	if !begun { // a new run that ends while it opens is gone on with under the same configuration
+		if err := f.keep(cfg); err != nil {
+			return err
+		}
+	}
 	r, err := pipeline.Open(ctx, p)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		log.Info("ended before the run was open")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	text := append([]byte("# The effective configuration, written by yinshzero "+build()+".\n"), cfg.YAML()...)
-	if err := atomicfile.WriteBytes(filepath.Join(f.dir, configName), text); err != nil {
-		return err
+	if begun {
+		if err := f.keep(cfg); err != nil {
+			return err
+		}
 	}
 	if f.screen() {
 		return screen.Show(ctx, r.Status, r.Run)
@@ -108,38 +131,54 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	return logged(ctx, r, log)
 }
 
-// load reads the configuration: the file named, or the run's own, or the defaults. A run keeps its Variant.
-func (f *runFlags) load() (config.Config, error) {
+// isAddress returns an error unless text is HOST:PORT.
+func isAddress(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return usagef("--listen is %q: want HOST:PORT, such as 0.0.0.0:4222", text)
+	}
+	return nil
+}
+
+// keep writes the configuration to the run's directory.
+func (f *runFlags) keep(cfg config.Config) error {
+	text := append([]byte("# The effective configuration, written by yinshzero "+build()+".\n"), cfg.YAML()...)
+	return atomicfile.WriteBytes(filepath.Join(f.dir, configName), text)
+}
+
+// load reads the configuration: the file named, or the run's own, or the defaults. A run that has begun, which load
+// reports, keeps its Variant.
+func (f *runFlags) load() (cfg config.Config, begun bool, err error) {
 	own := filepath.Join(f.dir, configName)
-	_, err := os.Stat(own)
-	begun := err == nil
+	_, err = os.Stat(own)
+	begun = err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return config.Config{}, err
+		return cfg, false, err
 	}
 	path := f.config
 	if path == "" && begun {
 		path = own
 	}
-	cfg, err := config.Load(path, f.set)
+	cfg, err = config.Load(path, f.set)
 	var fault *config.Fault
 	switch {
 	case errors.As(err, &fault):
-		return cfg, &usageError{err}
-	case err != nil:
-		return cfg, err
-	}
-	if !begun {
-		return cfg, nil
+		return cfg, begun, &usageError{err}
+	case err != nil || !begun:
+		return cfg, begun, err
 	}
 	was, err := variantOf(own)
 	if err != nil {
-		return cfg, err
+		return cfg, begun, err
 	}
 	if was != cfg.Variant {
-		return cfg, usagef("the run in %s plays %s and the configuration says %s: keep a run's variant, or begin a new run with another --dir",
+		return cfg, begun, usagef("the run in %s plays %s and the configuration says %s: keep a run's variant, or begin a new run with another --dir",
 			f.dir, was, cfg.Variant)
 	}
-	return cfg, nil
+	return cfg, begun, nil
 }
 
 // variantOf reads the Variant of a configuration, whatever else it holds: another version may have written it.

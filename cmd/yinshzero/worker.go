@@ -32,13 +32,18 @@ Ctrl-C ends it.`,
 	c.Flags().StringVar(&p.URL, "nats", "", "the hub's `URL`")
 	c.Flags().StringVar(&p.Creds, "creds", "", "the `FILE` that yinshzero fleet keygen made")
 	dir := c.Flags().String("dir", "worker", "directory for models and undelivered games")
-	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once, 1 or more")
+	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once, 1 to 1024")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
 		if p.URL == "" || p.Creds == "" {
 			return usagef("want --nats URL and --creds FILE")
 		}
-		if *parallel < 1 {
-			return usagef("parallel is %d: want 1 or more", *parallel)
+		if err := inRange("parallel", *parallel, 1, maxThreads); err != nil {
+			return err
+		}
+		ctx, stop := untilSignal(c)
+		defer stop()
+		if err := notFile(*dir); err != nil {
+			return err
 		}
 		p.ModelBytes = modelBytes
 		p.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
@@ -53,14 +58,14 @@ Ctrl-C ends it.`,
 		}
 		defer func() { err = errors.Join(err, lock.Unlock()) }()
 		p.Models, p.Spool = filepath.Join(own, "models"), filepath.Join(own, "spool")
-		w, err := fleet.Join(c.Context(), p)
+		w, err := fleet.Join(ctx, p)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, w.Close()) }()
 		p.Log.Info("joined", "worker", w.Name(), "variant", w.Manifest().Variant)
 		var counts pipeline.Counts
-		err = pipeline.Work(c.Context(), w, *parallel, build(), &counts, p.Log)
+		err = pipeline.Work(ctx, w, *parallel, build(), &counts, p.Log)
 		p.Log.Info("ended", "games", counts.Games.Load(), "pairs", counts.Pairs.Load(), "spooled", w.Spooled())
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 
 // check calls fault for every value that is in its range but does not fit the others.
 func (c *Config) check(fault func(key, format string, args ...any)) {
-	if _, err := rules.ParseVariant(c.Variant); err != nil {
+	if _, err := rules.ParseVariant(short(c.Variant)); err != nil {
 		fault("variant", "%v", err)
 	}
-	if _, err := net.ParseArch(c.Network.Arch); err != nil {
+	if _, err := net.ParseArch(short(c.Network.Arch)); err != nil {
 		fault("network.arch", "%v", err)
 	}
 	if c.Search.SimulationsEnd < c.Search.Simulations {
@@ -35,9 +35,9 @@ func (c *Config) check(fault func(key, format string, args ...any)) {
 		fault("gate.elo1", "is %v: want more than gate.elo0, %v", c.Gate.Elo1, c.Gate.Elo0)
 	}
 	for i, p := range c.Anchors.Players {
-		spec, err := arena.ParseSpec(p)
+		spec, err := arena.ParseSpec(short(p))
 		if err == nil && spec.Kind > arena.SpecUCT {
-			err = fmt.Errorf("player %q: want random, greedy or uct:SIMS", p)
+			err = fmt.Errorf("player %q: want random, greedy or uct:SIMS", short(p))
 		}
 		if err != nil {
 			fault(fmt.Sprintf("anchors.players[%d]", i), "%v", err)

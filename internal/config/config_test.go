@@ -98,6 +98,40 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
+// What errors quote is cut.
+func TestShort(t *testing.T) {
+	long := strings.Repeat("é", 200)
+	cut := strings.Repeat("é", 60) + "…"
+	_, err := Parse("f", []byte(long+": 1\nseed: "+long+"\nsearch: {cache: "+strings.Repeat("9", 200)+"}\n"), []string{"seed=" + long, long + "=1"})
+	for _, m := range messages(err) {
+		if n := strings.Count(m, "é"); n > 180 || len(m) > 900 {
+			t.Errorf("%d characters: %s", len(m), m)
+		}
+	}
+	if want := `f:2:7: seed: is "` + cut + `": want`; !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = Parse("f", []byte("variant: "+long+"\nnetwork: {arch: "+long+"}\nanchors: {players: ["+long+"]}\n"), nil)
+	if err == nil || strings.Contains(err.Error(), cut[:len(cut)-len("…")]+"é") {
+		t.Errorf("got %v, want texts of at most 60 characters", err)
+	}
+}
+
+func TestLargeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large.yaml")
+	for size, want := range map[int]bool{MaxBytes: true, MaxBytes + 1: false} {
+		text := "seed: 3 #" + strings.Repeat("x", size)
+		if err := os.WriteFile(path, []byte(text[:size]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(path, nil)
+		var fault *Fault
+		if ok := err == nil; ok != want || (!ok && (!errors.As(err, &fault) || !strings.Contains(err.Error(), "larger than 1 MiB"))) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
 func messages(err error) (list []string) {
 	if err == nil {
 		return nil

@@ -33,17 +33,33 @@ func (f *Fault) Error() string {
 	return f.Where + ": " + f.Key + ": " + f.Problem
 }
 
+// MaxBytes is the size of the largest file that Load reads.
+const MaxBytes = 1 << 20
+
 // Load reads the YAML file at path over the defaults, then the overrides, each key=value with a dotted key. An empty
 // path means the defaults alone. The error joins every [Fault], in the order of the file.
 func Load(path string, overrides []string) (Config, error) {
 	if path == "" {
 		return Parse("defaults", nil, overrides)
 	}
-	text, err := os.ReadFile(path)
+	text, err := read(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read config: %w", err)
 	}
+	if len(text) > MaxBytes {
+		return Config{}, &Fault{path, "", "is larger than 1 MiB: want a YAML file with keys such as seed, variant"}
+	}
 	return Parse(path, text, overrides)
+}
+
+// read reads a file, and of one that is too large a byte more than is allowed.
+func read(path string) (text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
 }
 
 // Parse is [Load] for a text already read; name stands for the file in errors.
@@ -122,15 +138,30 @@ func (d *decoder) parse(text []byte) *yaml.Node {
 				where += ":" + m[1] + ":1"
 			}
 		}
+		if line := tabbed(text); line > 0 {
+			where, problem = fmt.Sprintf("%s:%d:1", d.name, line), "a line begins with a tab: use spaces, not tabs"
+		}
 		d.faults = append(d.faults, &Fault{where, "", "not YAML: " + problem})
 		return nil
 	}
 	return doc.Content[0]
 }
 
+// tabbed returns the number of the first line that is indented with tabs, 0 if there is none.
+func tabbed(text []byte) int {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if bytes.ContainsRune(line[:len(line)-len(bytes.TrimLeft(line, " \t"))], '\t') {
+			return n
+		}
+	}
+	return 0
+}
+
 // override decodes one key=value argument.
 func (d *decoder) override(c *Config, arg string) {
-	d.set = "--set " + arg
+	d.set = "--set " + short(arg)
 	defer func() { d.set = "" }()
 	key, text, ok := strings.Cut(arg, "=")
 	if !ok || key == "" {
@@ -145,8 +176,8 @@ func (d *decoder) override(c *Config, arg string) {
 			i = fieldNamed(v.Type(), name)
 		}
 		if i < 0 {
-			d.where[key] = d.set
-			d.unknown(key, path, name, v)
+			d.where[short(key)] = d.set
+			d.unknown(short(key), path, name, v)
 			return
 		}
 		tag, v = v.Type().Field(i).Tag, v.Field(i)
@@ -185,7 +216,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string) {
 	seen := map[string]int{}
 	for i := 0; i < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		path := join(key, name)
+		path := join(key, short(name))
 		d.at(path, n.Content[i])
 		field := fieldNamed(v.Type(), name)
 		if field < 0 {
@@ -353,9 +384,23 @@ func describe(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "empty"
 	case n.ShortTag() == "!!str":
-		return strconv.Quote(n.Value)
+		return strconv.Quote(short(n.Value))
 	}
-	return n.Value
+	return short(n.Value)
+}
+
+// quoted is how many characters of a text errors quote.
+const quoted = 60
+
+// short is a text as errors quote it.
+func short(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > quoted {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // nearest returns the name at the smallest edit distance, or "" if none is within a third of the word.
