@@ -110,6 +110,17 @@ func TestNumbersOfTheBoard(t *testing.T) {
 	}
 }
 
+// What lies between a pair is neither of the two and nothing else: as many Points as steps but one.
+func TestBetween(t *testing.T) {
+	for n, pr := range pairs {
+		from, to := int(pr.from), int(pr.to)
+		steps, _ := distance(to/GridSize-from/GridSize, to%GridSize-from%GridSize)
+		if mid := between[n]; mid.count() != steps-1 || mid.has(from) || mid.has(to) {
+			t.Errorf("%d points between %v and %v: want %d", mid.count(), Point(pointOf[from]), Point(pointOf[to]), steps-1)
+		}
+	}
+}
+
 // One Move lays or turns at most nine markers on one line, so however long a Variant's Rows are, it cannot make more of
 // them than MaxMoves.
 func TestRowsOfOneMove(t *testing.T) {
