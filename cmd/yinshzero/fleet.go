@@ -34,9 +34,9 @@ func newKeygen() *cobra.Command {
 		Use:   "keygen WORKER FILE",
 		Short: "Make the credentials of a worker",
 		Long: `Make the credentials with which a worker joins a run: a secret file for the worker's machine. It opens nothing until its
-public key, which is printed, is allowed.`,
+public key, which is printed, is allowed: the command to type is printed on standard error.`,
 		Example: "  yinshzero fleet keygen --dir runs/standard anna anna.creds",
-		Args:    cobra.ExactArgs(2),
+		Args:    takes(2, 2),
 	}
 	dir := addRun(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -55,7 +55,10 @@ public key, which is printed, is allowed.`,
 		if err := errors.Join(err, creds.Save(args[1])); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), public)
+		if _, err := fmt.Fprintln(c.OutOrStdout(), public); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "next: yinshzero fleet allow --dir %s %s %s\n", *dir, args[0], public)
 		return err
 	}
 	return c
@@ -66,7 +69,7 @@ func newAllow() *cobra.Command {
 		Use:     "allow WORKER PUBLIC-KEY",
 		Short:   "Let a worker in",
 		Example: "  yinshzero fleet allow --dir runs/standard anna UBXN…",
-		Args:    cobra.ExactArgs(2),
+		Args:    takes(2, 2),
 	}
 	dir := addRun(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -84,7 +87,7 @@ func newRevoke() *cobra.Command {
 		Use:     "revoke WORKER",
 		Short:   "Shut a worker out",
 		Example: "  yinshzero fleet revoke --dir runs/standard anna",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 	}
 	dir := addRun(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"yinshzero/arena"
 	"yinshzero/pipeline"
+	"yinshzero/registry"
 )
 
 func newLadder() *cobra.Command {
@@ -34,18 +36,39 @@ func newLadder() *cobra.Command {
 			}{append([]arena.Rating{}, ratings...)}) // [] and not null
 		}
 		w := c.OutOrStdout()
-		if len(ratings) == 0 {
+		if len(ratings) == 0 { // all are relative to it
 			_, err := fmt.Fprintln(w, "no matches against random yet")
+			return err
+		}
+		best, err := bestPlayer(*dir)
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%8s %17s %6s %8s  %s\n", "Elo", "95 %", "games", "points", "player")
 		for _, r := range ratings {
 			interval := fmt.Sprintf("[%+.0f, %+.0f]", r.EloLow, r.EloHigh)
-			if _, err := fmt.Fprintf(w, "%+8.0f %17s %6d %8.1f  %s\n", r.Elo, interval, r.Games, r.Points, r.Name); err != nil {
+			mark := ""
+			if r.Name == best {
+				mark = "  best"
+			}
+			if _, err := fmt.Fprintf(w, "%+8.0f %17s %6d %8.1f  %s%s\n", r.Elo, interval, r.Games, r.Points, r.Name, mark); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	return c
+}
+
+// bestPlayer is the name that matches have for the best model of the run in dir, or empty.
+func bestPlayer(dir string) (string, error) {
+	models, err := registry.Open(filepath.Join(dir, "models"))
+	if err != nil {
+		return "", err
+	}
+	best, ok := models.Best()
+	if !ok {
+		return "", nil
+	}
+	return arena.Spec{Kind: arena.SpecModel, Model: best.ID.Short()}.String(), nil
 }

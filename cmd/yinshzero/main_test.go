@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +17,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	network "yinshzero/net"
+	"yinshzero/pipeline"
+	"yinshzero/registry"
 )
 
 func TestMain(m *testing.M) {
@@ -88,6 +94,46 @@ func TestInterruptedMatch(t *testing.T) {
 		}
 		if want := map[string]string{"--json": `"pairs":0,`, "--json=false": "in 0 pairs"}[format]; !strings.Contains(out.String(), want) {
 			t.Errorf("got %q, want %s", out.String(), want)
+		}
+	}
+}
+
+// The ladder marks the best model of a run, once there is one.
+func TestBestPlayer(t *testing.T) {
+	dir := t.TempDir()
+	if got, err := bestPlayer(dir); got != "" || err != nil {
+		t.Errorf("without models: got %q, %v", got, err)
+	}
+	models, err := registry.Open(filepath.Join(dir, "models"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := network.Init(network.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1)))
+	b, err := weights.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := models.Add(b, registry.Meta{Arch: weights.Arch().String(), Created: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := models.Promote(id, registry.Verdict{At: time.Unix(2, 0), Reason: "the first"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := bestPlayer(dir); got != "model:"+id.Short() || err != nil {
+		t.Errorf("got %q, %v, want model:%s", got, err, id.Short())
+	}
+}
+
+// Progress leaves out what there is not yet.
+func TestProgress(t *testing.T) {
+	early := fmt.Sprint(progress(pipeline.Status{})...)
+	s := pipeline.Status{Waiting: "for games"}
+	s.Losses.Total, s.Losses.Policy = 2, 1.5
+	late := fmt.Sprint(progress(s)...)
+	for _, word := range []string{"waiting", "loss"} {
+		if strings.Contains(early, word) || !strings.Contains(late, word) {
+			t.Errorf("%s: want it in the second alone:\n%s\n%s", word, early, late)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func newRecordsVerify() *cobra.Command {
 		Use:     "verify PATH …",
 		Short:   "Check every checksum and replay every game of shards, or of folders of shards",
 		Example: "  yinshzero records verify runs/standard/records",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, math.MaxInt),
 	}
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, paths []string) error {
@@ -45,7 +46,7 @@ func newRecordsStat() *cobra.Command {
 		Use:     "stat PATH …",
 		Short:   "Count what shards, or folders of shards, hold",
 		Example: "  yinshzero records stat --json runs/standard/records",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, math.MaxInt),
 	}
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, paths []string) error {
@@ -71,7 +72,7 @@ func newRecordsDump() *cobra.Command {
 		Use:     "dump PATH …",
 		Short:   "Print games ply by ply, with what the search thought",
 		Example: "  yinshzero records dump runs/standard/records | less",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, math.MaxInt),
 		RunE: func(c *cobra.Command, paths []string) error {
 			if err := present(paths); err != nil {
 				return err
@@ -86,7 +87,7 @@ func newRecordsExport() *cobra.Command {
 		Use:     "export PATH …",
 		Short:   "Print games as a move list",
 		Example: "  yinshzero records export runs/standard/records | yinshzero rules replay",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, math.MaxInt),
 		RunE: func(c *cobra.Command, paths []string) error {
 			if err := present(paths); err != nil {
 				return err
@@ -101,7 +102,7 @@ func newRecordsImport() *cobra.Command {
 		Use:     "import SHARD < move list",
 		Short:   "Write the games of a move list to a new shard",
 		Example: "  yinshzero records import games.shard < games.moves",
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return counting(c, func(fault func(error)) error {
 				info, err := data.Import(args[0], c.InOrStdin(), "standard input", fault)
@@ -140,7 +141,7 @@ func newRecordsRepair() *cobra.Command {
 		Use:     "repair PATH …",
 		Short:   "Make damaged shards whole again without what cannot be read; the damaged files are kept",
 		Example: "  yinshzero records repair runs/standard/records",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, math.MaxInt),
 		RunE: func(c *cobra.Command, paths []string) error {
 			losses, err := data.Repair(paths)
 			for _, l := range losses {

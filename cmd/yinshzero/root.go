@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -31,7 +32,29 @@ func newRoot() *cobra.Command {
 	root := group("yinshzero", "A YINSH player trained by self-play, and the tools around it",
 		newRun(), newWorker(), newFleet(), newMatch(), newLadder(), newRecords(), newRules(), newBench(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	return root
+}
+
+// flagError says in plain words what is wrong with the number of a flag.
+func flagError(err error) error {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err
+	}
+	want := map[string]string{"ParseInt": "want a whole number", "ParseUint": "want a whole number, 0 or more", "ParseBool": "want true or false"}
+	return usagef("%s", strings.Replace(err.Error(), number.Error(), want[number.Func], 1))
+}
+
+// takes checks that a command has low to high arguments, which its Use names.
+func takes(low, high int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) >= low && len(args) <= high {
+			return nil
+		}
+		_, names, _ := strings.Cut(c.Use, " ")
+		return usagef("wrong number of arguments, %d: want %s", len(args), names)
+	}
 }
 
 // group is a command that only holds others.

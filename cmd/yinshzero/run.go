@@ -240,19 +240,32 @@ func logged(ctx context.Context, r *pipeline.Run, log *slog.Logger) error {
 	for {
 		select {
 		case err := <-done:
-			logProgress(log, "ended", r.Status())
+			if err != nil {
+				log.Error("ended", append(progress(r.Status()), "error", err)...)
+			} else {
+				log.Info("ended", progress(r.Status())...)
+			}
 			return err
 		case <-clock.C:
-			logProgress(log, "progress", r.Status())
+			log.Info("progress", progress(r.Status())...)
 		}
 	}
 }
 
-func logProgress(log *slog.Logger, message string, s pipeline.Status) {
-	log.Info(message, "games", s.Games, "positions", s.Positions, "window", s.WindowSize,
-		"games_per_hour", int(s.GamesPerSecond*3600), "evaluations_per_second", int(s.EvaluationsPerSecond),
-		"step", s.Step, "waiting", s.Waiting, "policy_loss", round(s.Losses.Policy), "value_loss", round(s.Losses.Value),
-		"best", s.Best.ID[:min(12, len(s.Best.ID))], "elo", int(s.Best.Elo), "promotions", s.Promotions, "rejections", s.Rejections)
+// progress is how a run stands, as attributes of a log line.
+func progress(s pipeline.Status) []any {
+	list := []any{
+		"games", s.Games, "positions", s.Positions, "window", s.WindowSize, "games_per_hour", int(s.GamesPerSecond * 3600),
+		"evaluations_per_second", int(s.EvaluationsPerSecond), "step", s.Step,
+	}
+	if s.Waiting != "" {
+		list = append(list, "waiting", s.Waiting)
+	}
+	if s.Losses.Total != 0 {
+		list = append(list, "policy_loss", round(s.Losses.Policy), "value_loss", round(s.Losses.Value))
+	}
+	return append(list, "best", s.Best.ID[:min(12, len(s.Best.ID))], "elo", int(s.Best.Elo),
+		"promotions", s.Promotions, "rejections", s.Rejections)
 }
 
 // round keeps a loss to the digits that people read.
