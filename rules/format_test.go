@@ -82,13 +82,15 @@ func TestReadTrace(t *testing.T) {
 		games = append(games, *g)
 		return nil
 	}
-	for _, in := range []string{whole, strings.Join(lines[:len(lines)-1], "")} {
+	more := strings.TrimSpace(whole) + " and more fields that may follow"
+	for _, in := range []string{whole, strings.Join(lines[:len(lines)-1], ""), more} {
 		if _, bad, err := rules.ReadTrace(strings.NewReader(in), rules.Variants(), tell, noFault(t)); bad != 0 || err != nil {
 			t.Fatalf("bad=%d, %v", bad, err)
 		}
 	}
-	if len(games) != 2 || !reflect.DeepEqual(games[0], games[1]) || !games[0].Variant.Same(rules.Blitz()) {
-		t.Errorf("got %v: want the same blitz game twice", games)
+	if len(games) != 3 || !reflect.DeepEqual(games[0], games[1]) || !reflect.DeepEqual(games[0], games[2]) ||
+		!games[0].Variant.Same(rules.Blitz()) {
+		t.Errorf("got %v: want the same blitz game three times", games)
 	}
 	refuse := func(*rules.Game) error { return &rules.PlyError{Ply: 7, Err: bytes.ErrTooLarge} }
 	for _, in := range []string{whole, strings.Join(lines[:len(lines)-1], "")} {

@@ -172,6 +172,7 @@ func TestSGFOutcome(t *testing.T) {
 		{names + `RE[Game won by Bob]`, "W resign"},
 		{names + `RE[Game won by Bobby]`, "B resign"},
 		{names + `RE[Bobby.]`, "B resign"},
+		{`P0[id "Bobby"]P1[id "Bob"]RE[Game won by Bobby]`, "W resign"},
 		{names + `RE[Game won by Carl]`, "unknown resign"},
 		{names + `RE[B+Resign]`, "B resign"},
 		{`RE[W+3]`, "W resign"},
@@ -244,7 +245,8 @@ func TestSGFFaults(t *testing.T) {
 			var faults []rules.Fault
 			// The game before and the one after are read all the same.
 			before := strings.Count(good, "\n")
-			ok, bad, err := rules.ReadSGF(strings.NewReader(good+test.in+good), func(*rules.Game) error { return nil },
+			in := strings.ReplaceAll(good+test.in+good, "\n", "\r\n")
+			ok, bad, err := rules.ReadSGF(strings.NewReader(in), func(*rules.Game) error { return nil },
 				func(f rules.Fault) { faults = append(faults, f) })
 			if ok != 2 || bad != 1 || err != nil || len(faults) != 1 {
 				t.Fatalf("ok=%d bad=%d, %v, faults %v: want ok=2 bad=1", ok, bad, err, faults)
