@@ -269,7 +269,7 @@ func (g *sgfGame) command(side Color, text string, line int) (int, error) {
 		return line, nil
 	case "start":
 		if len(f) > 0 && strings.EqualFold(f[0], "black") {
-			return line, errors.New("Black starts: White begins in YINSH")
+			return line, errors.New("the game starts with Black: White begins in YINSH")
 		}
 		return line, nil
 	case "done":
