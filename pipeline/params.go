@@ -51,7 +51,6 @@ type Params struct {
 
 // A Plan is what a worker must know to play for a run. It travels in the fleet's manifest, as JSON.
 type Plan struct {
-	Seed     uint64          `json:"seed"`
 	Search   mcts.Params     `json:"search"`
 	SelfPlay selfplay.Params `json:"selfplay"`
 	Infer    infer.Params    `json:"infer"`

@@ -42,7 +42,7 @@ func tiny(dir string, log *slog.Logger) Params {
 	return Params{
 		Dir: dir, Build: "test", Seed: 1, Variant: rules.Mini(), Arch: net.Arch{Channels: 32, Blocks: 1}, Workers: 2,
 		Plan: Plan{
-			Seed: 1, Search: mcts.DefaultParams(), SelfPlay: play, Infer: infer.Params{CacheSize: 1000, Symmetry: true}, Match: match,
+			Search: mcts.DefaultParams(), SelfPlay: play, Infer: infer.Params{CacheSize: 1000, Symmetry: true}, Match: match,
 		},
 		SimulationsEnd: 8, GrowthPositions: 1,
 		Window: window, ShardGames: 8, ShardAge: time.Second,

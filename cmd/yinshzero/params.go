@@ -63,14 +63,13 @@ func plan(c config.Config) pipeline.Plan {
 	search.Considered, search.CVisit, search.CScale = c.Search.Considered, c.Search.CVisit, c.Search.CScale
 	search.Solver = c.Search.Solver
 	return pipeline.Plan{
-		Seed:   c.Seed,
 		Search: search,
 		SelfPlay: selfplay.Params{
 			Simulations: c.Search.Simulations, FastSimulations: c.Search.FastSimulations, FullShare: c.Search.FullShare,
 			TemperaturePlies: c.SelfPlay.TemperaturePlies, Temperature: c.SelfPlay.Temperature,
 			RandomOpenings: c.SelfPlay.RandomOpenings,
 		},
-		Infer: infer.Params{CacheSize: c.Search.Cache, Symmetry: c.Search.Symmetry, Seed: c.Seed},
+		Infer: infer.Params{CacheSize: c.Search.Cache, Symmetry: c.Search.Symmetry},
 		Match: matchSearch(),
 	}
 }
