@@ -232,6 +232,53 @@ func TestPoolGradients(t *testing.T) {
 	}
 }
 
+// TestProductGradients compares the value head's first dense layer, which has inputs with and without a gradient.
+func TestProductGradients(t *testing.T) {
+	const rows = 3
+	for _, set := range kernel.All() {
+		rng := newRand(22)
+		w := randomWeights(t, "32x1", rng)
+		b := newBench(t, set, w, examples(rng, rows, rules.Standard(), small()))
+		name := net.ValueDense + net.WeightName
+		variables := w.Arch().PoolLen()
+		p := newProduct(set, w, name, variables)
+		p.pack()
+		input := func(n int) ([]float32, []float64) {
+			x := make([]float32, n)
+			for i := range x {
+				x[i] = float32(rng.NormFloat64())
+			}
+			return x, wide(x)
+		}
+		xs, x := input(rows * variables)
+		cs, c := input(rows * (p.in - variables))
+		constants := G.NewTensor(b.graph, tensor.Float32, 2, G.WithShape(rows, p.in-variables), G.WithName("constants"),
+			G.WithValue(tensor.New(tensor.WithShape(rows, p.in-variables), tensor.WithBacking(cs))))
+		y, err := b.multiply(p, b.variable("x", xs, rows, variables), constants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grads := b.gradients(y)
+		matrix := wide(p.w)
+		f := func() float64 {
+			sum := 0.0
+			for r := range rows {
+				in := append(append([]float64(nil), x[r*variables:(r+1)*variables]...), c[r*(p.in-variables):(r+1)*(p.in-variables)]...)
+				out := make([]float64, p.out)
+				for i, v := range in {
+					for o := range out {
+						out[o] += v * matrix[i*p.out+o]
+					}
+				}
+				sum += halfSquares(out)
+			}
+			return sum
+		}
+		b.compare(rng, "x", grads["x"], x, same, f)
+		b.compare(rng, name, grads[name], matrix, same, f)
+	}
+}
+
 func TestPolicyGradients(t *testing.T) {
 	for _, set := range kernel.All() {
 		rng := newRand(22)
