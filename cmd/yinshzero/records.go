@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 
@@ -68,31 +69,27 @@ func newRecordsStat() *cobra.Command {
 }
 
 func newRecordsDump() *cobra.Command {
-	return &cobra.Command{
-		Use:     "dump PATH …",
-		Short:   "Print games ply by ply, with what the search thought",
-		Example: "  yinshzero records dump runs/standard/records | less",
-		Args:    takes(1, math.MaxInt),
-		RunE: func(c *cobra.Command, paths []string) error {
-			if err := present(paths); err != nil {
-				return err
-			}
-			return counting(c, func(fault func(error)) error { return data.Dump(c.OutOrStdout(), paths, fault) })
-		},
-	}
+	return printsRecords(data.Dump, "dump", "Print games ply by ply, with what the search thought",
+		"  yinshzero records dump runs/standard/records | less")
 }
 
 func newRecordsExport() *cobra.Command {
+	return printsRecords(data.Export, "export", "Print games as a move list",
+		"  yinshzero records export runs/standard/records | yinshzero rules replay")
+}
+
+// printsRecords is a command that prints what is at its paths.
+func printsRecords(print func(w io.Writer, paths []string, fault func(error)) error, name, short, example string) *cobra.Command {
 	return &cobra.Command{
-		Use:     "export PATH …",
-		Short:   "Print games as a move list",
-		Example: "  yinshzero records export runs/standard/records | yinshzero rules replay",
+		Use:     name + " PATH …",
+		Short:   short,
+		Example: example,
 		Args:    takes(1, math.MaxInt),
 		RunE: func(c *cobra.Command, paths []string) error {
 			if err := present(paths); err != nil {
 				return err
 			}
-			return counting(c, func(fault func(error)) error { return data.Export(c.OutOrStdout(), paths, fault) })
+			return counting(c, func(fault func(error)) error { return print(c.OutOrStdout(), paths, fault) })
 		},
 	}
 }
