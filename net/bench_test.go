@@ -11,7 +11,7 @@ import (
 )
 
 func TestBenchEval(t *testing.T) {
-	a := Arch{32, 1, true}
+	a := Arch{Channels: 32, Blocks: 1, Pooling: true}
 	s, err := BenchEval(context.Background(), a, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
@@ -59,21 +59,37 @@ func BenchmarkAppendPlanes(b *testing.B) {
 	}
 }
 
-// TestAllocs holds the hot path: encoding and Forward allocate nothing.
+func BenchmarkAuxiliary(b *testing.B) {
+	p, err := Init(Arch{Channels: 32, Blocks: 4, Pooling: true}, rand.New(rand.NewPCG(1, 1))).Compile()
+	if err != nil {
+		b.Fatal(err)
+	}
+	pos := positions(rand.New(rand.NewPCG(1, 1)), 1)[0]
+	legal := pos.AppendMoves(nil)
+	out, more := Output{Logits: make([]float32, len(legal))}, Expectation{Reply: make([]float32, len(legal))}
+	p.Forward(AppendPlanes(nil, &pos), legal, &out)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Auxiliary(legal, &more)
+	}
+}
+
+// TestAllocs holds the hot path: encoding, Forward and Auxiliary allocate nothing.
 func TestAllocs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	p, err := Init(Arch{32, 2, true}, rng).Compile()
+	p, err := Init(Arch{Channels: 32, Blocks: 2, Pooling: true}, rng).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	planes, legal := make([]float32, 0, PlaneLen), make([]rules.Move, 0, rules.MaxMoves)
-	out := Output{Logits: make([]float32, rules.MaxMoves)}
+	out, more := Output{Logits: make([]float32, rules.MaxMoves)}, Expectation{Reply: make([]float32, rules.MaxMoves)}
 	ps := positions(rng, 20)
 	if n := testing.AllocsPerRun(3, func() {
 		for i := range ps {
 			legal = ps[i].AppendMoves(legal[:0])
 			planes = AppendPlanes(planes[:0], &ps[i])
 			p.Forward(planes, legal, &out)
+			p.Auxiliary(legal, &more)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)

@@ -10,6 +10,7 @@
 //	legal = pos.AppendMoves(legal[:0])
 //	out := net.Output{Logits: make([]float32, len(legal))}
 //	p.Forward(planes, legal, &out)
+//	p.Auxiliary(replies, &aux) // only to look at what else the network expects
 //
 // # What the network computes
 //
@@ -26,6 +27,14 @@
 //	h   = relu((pool(x), globals) × value.weight + value.bias)
 //	WDL   = h × wdl.weight + wdl.bias                       logits of win, draw, loss
 //	Rings = h × rings.weight + rings.bias                   logits of the final difference of rings taken
+//	logit of a reply m at (plane, cell) = PolicyIndex(m):   reply.bias[plane] + Σ_c x[c][cell] reply.weight[c][plane]
+//	Ownership of the Point at a cell, logits of class k:    ownership.bias[k] + Σ_c x[c][cell] ownership.weight[c][k]
+//	Plies = h × plies.weight + plies.bias                   logits of the plies left in the game
+//
+// The last three and Rings serve training, which they give more to learn from ("auxiliary targets" in Wu, "Accelerating
+// Self-Play Learning in Go", 2019, section 4); an Arch may be without any of them. The reply is the Move of the next
+// Position of the game in which the opponent is to move; Ownership is whose marker, if any, is on a Point when the game
+// ends. Forward computes policy, WDL and Rings, Auxiliary the rest.
 //
 // pool(x) is the mean of every channel over the Points of the Variant's board (where PlaneBoard is 1), then the maximum.
 //

@@ -15,7 +15,7 @@ import (
 )
 
 func small(seed uint64) *Weights {
-	return Init(Arch{32, 2, true}, rand.New(rand.NewPCG(seed, seed)))
+	return Init(Arch{Channels: 32, Blocks: 2, Pooling: true}, rand.New(rand.NewPCG(seed, seed)))
 }
 
 func mustBytes(t testing.TB, w *Weights) []byte {
@@ -67,9 +67,50 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestRoundTripWithout: files of every set of heads are read back as written, and of no other.
+func TestRoundTripWithout(t *testing.T) {
+	for _, a := range everyArch() {
+		w := Init(a, rand.New(rand.NewPCG(1, 1)))
+		got, err := Read(mustBytes(t, w))
+		if err != nil || !got.Equal(w) {
+			t.Errorf("%v: read back as %v, %v", a, got, err)
+		}
+		for _, b := range everyArch() {
+			_, err := NewWeights(b, w.Clone().Tensors())
+			want := ""
+			switch {
+			case a.Without&^b.Without != 0: // b has a head that a is without
+				want = "is missing"
+			case a != b:
+				want = "is not part of"
+			}
+			if want != "" && b.Without&^a.Without != 0 {
+				want = " arch " // both faults: either is named
+			}
+			wantError(t, err, want)
+		}
+	}
+}
+
+// TestInitHeads: without a head that is drawn later, the others' numbers are the same.
+func TestInitHeads(t *testing.T) {
+	whole := small(1)
+	for i := range headNames {
+		a := whole.arch
+		for ; i < len(headNames); i++ {
+			a.Without |= 1 << i
+		}
+		for _, x := range Init(a, rand.New(rand.NewPCG(1, 1))).Tensors() {
+			if !slices.Equal(x.Data, whole.Tensor(x.Name).Data) {
+				t.Errorf("%v: %s differs from that of %v", a, x.Name, whole.arch)
+			}
+		}
+	}
+}
+
 // TestFileGolden pins the bytes: a model is named by their hash.
 func TestFileGolden(t *testing.T) {
-	w := newWeights(Arch{32, 1, false})
+	w := newWeights(Arch{Channels: 32, Blocks: 1})
 	for i, tensor := range w.tensors {
 		for j := range tensor.Data {
 			tensor.Data[j] = float32(i) + float32(j)/1024
@@ -79,7 +120,7 @@ func TestFileGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprintf("%x", h[:8]), "95541e0214a49d58"; got != want {
+	if got, want := fmt.Sprintf("%x", h[:8]), "30e7356c8a5f0e80"; got != want {
 		t.Errorf("hash %s, want %s: files written before can not be named any more", got, want)
 	}
 }

@@ -13,8 +13,20 @@ type Output struct {
 	Logits []float32
 	// WDL are the logits of win, draw and loss of the side to move.
 	WDL [NumWDL]float32
-	// Rings are the logits of the final difference of rings taken, own − other, from −3 to 3.
+	// Rings are the logits of the final difference of rings taken, own − other, from −3 to 3; zeros without that head.
 	Rings [NumRings]float32
+}
+
+// An Expectation is what the heads that only serve training say about one Position, from the side to move's view. The
+// numbers of a head that the Arch is without are zeros.
+type Expectation struct {
+	// Reply has room for one logit per reply, in the order in which Auxiliary got the Moves. The caller owns it.
+	Reply []float32
+	// Ownership are the logits of every Point of the Variant's board, by grid index: at the game's end a marker of the
+	// side to move now, none, a marker of the other side. Other cells are zeros.
+	Ownership [Cells][NumOwners]float32
+	// Plies are the logits of the plies left in the game, PliesStep to a class.
+	Plies [NumPlies]float32
 }
 
 // A Program is Weights compiled for inference: scales folded into the convolutions, weights packed for the kernels. It
@@ -37,14 +49,20 @@ type packed struct {
 	input       layer
 	globals     []float32 // [NumGlobals][C]
 	blocks      []block
-	policy      []float32 // [PolicyPlanes][C]
-	policyBias  []float32
+	policy      pointHead
 	value       dense
 	wdl, rings  []float32 // [ValueHidden][3], [ValueHidden][7]
 	wdlBias     [NumWDL]float32
 	ringsBias   [NumRings]float32
+	reply       pointHead
+	ownership   pointHead
+	plies       []float32 // [ValueHidden][16]
+	pliesBias   [NumPlies]float32
 	conv, first kernel.Conv
 }
+
+// A pointHead has logits at every Point: of Moves, by plane, or of owners. It is empty if the Arch is without it.
+type pointHead struct{ weight, bias []float32 } // [outputs][C], [outputs]
 
 type layer struct{ u, bias []float32 }
 
@@ -74,17 +92,25 @@ func (w *Weights) compile(set *kernel.Set) *Program {
 	s := &packed{
 		arch: a, set: set,
 		first: kernel.NewConv(set, NumPlanes, c), conv: kernel.NewConv(set, c, c),
-		globals:    w.copyOf(GlobalsFC),
-		policy:     make([]float32, PolicyPlanes*c),
-		policyBias: w.copyOf(PolicyHead + BiasName),
-		value:      w.dense(set, ValueDense+WeightName, w.copyOf(ValueDense+BiasName)),
-		wdl:        w.copyOf(WDLHead + WeightName),
-		rings:      w.copyOf(RingsHead + WeightName),
+		globals: w.copyOf(GlobalsFC),
+		policy:  w.pointHead(PolicyHead),
+		value:   w.dense(set, ValueDense+WeightName, w.copyOf(ValueDense+BiasName)),
+		wdl:     w.copyOf(WDLHead + WeightName),
 	}
 	copy(s.wdlBias[:], w.Tensor(WDLHead+BiasName).Data)
-	copy(s.ringsBias[:], w.Tensor(RingsHead+BiasName).Data)
-	for i, v := range w.Tensor(PolicyHead + WeightName).Data {
-		s.policy[i%PolicyPlanes*c+i/PolicyPlanes] = v
+	if a.Has(Rings) {
+		s.rings = w.copyOf(RingsHead + WeightName)
+		copy(s.ringsBias[:], w.Tensor(RingsHead+BiasName).Data)
+	}
+	if a.Has(Reply) {
+		s.reply = w.pointHead(ReplyHead)
+	}
+	if a.Has(Ownership) {
+		s.ownership = w.pointHead(OwnershipHead)
+	}
+	if a.Has(Plies) {
+		s.plies = w.copyOf(PliesHead + WeightName)
+		copy(s.pliesBias[:], w.Tensor(PliesHead+BiasName).Data)
 	}
 	s.input = w.layer(s.first, InputConv)
 	for i := range a.Blocks {
@@ -114,6 +140,16 @@ func (w *Weights) layer(c kernel.Conv, name string) layer {
 	l := layer{kernel.Alloc(c.PackedLen()), w.copyOf(name + BiasName)}
 	c.Pack(l.u, scaled)
 	return l
+}
+
+func (w *Weights) pointHead(name string) pointHead {
+	t := w.Tensor(name + WeightName)
+	in, out := t.Shape[0], t.Shape[1]
+	h := pointHead{make([]float32, t.Len()), w.copyOf(name + BiasName)}
+	for i, v := range t.Data {
+		h.weight[i%out*in+i/out] = v
+	}
+	return h
 }
 
 func (w *Weights) dense(set *kernel.Set, name string, bias []float32) dense {
@@ -184,7 +220,7 @@ func (p *Program) Forward(planes []float32, legal []rules.Move, out *Output) {
 
 	for i, m := range legal {
 		plane, cell := PolicyIndex(m)
-		logits[i] = p.policyBias[plane] + p.dot(p.policy[plane*p.arch.Channels:], cell)
+		logits[i] = p.at(&p.policy, plane, cell)
 	}
 
 	p.pool(p.x)
@@ -194,9 +230,47 @@ func (p *Program) Forward(planes []float32, legal []rules.Move, out *Output) {
 	for i, h := range p.hidden {
 		if h += p.value.bias[i]; h > 0 {
 			addScaled(out.WDL[:], p.wdl[i*NumWDL:], h)
-			addScaled(out.Rings[:], p.rings[i*NumRings:], h)
+			if p.arch.Has(Rings) {
+				addScaled(out.Rings[:], p.rings[i*NumRings:], h)
+			}
 		}
 	}
+}
+
+// Auxiliary tells what the other heads say about the Position of the last Forward: replies are any Moves in any order, as
+// a rule the legal ones of a Position that may follow, with the opponent to move; out.Reply has room for at least
+// len(replies). It fills out and allocates nothing. Training needs these heads and play does not: it is for looking into a
+// network and for comparisons.
+func (p *Program) Auxiliary(replies []rules.Move, out *Expectation) {
+	logits := out.Reply[:len(replies)]
+	clear(logits)
+	if p.arch.Has(Reply) {
+		for i, m := range replies {
+			plane, cell := PolicyIndex(m)
+			logits[i] = p.at(&p.reply, plane, cell)
+		}
+	}
+	clear(out.Ownership[:])
+	if p.arch.Has(Ownership) {
+		for _, cell := range p.cells {
+			for k := range out.Ownership[cell] {
+				out.Ownership[cell][k] = p.at(&p.ownership, k, cell)
+			}
+		}
+	}
+	out.Plies = p.pliesBias
+	if p.arch.Has(Plies) {
+		for i, h := range p.hidden {
+			if h += p.value.bias[i]; h > 0 {
+				addScaled(out.Plies[:], p.plies[i*NumPlies:], h)
+			}
+		}
+	}
+}
+
+// at is output k of a head at a cell.
+func (p *Program) at(h *pointHead, k, cell int) float32 {
+	return h.bias[k] + p.dot(h.weight[k*p.arch.Channels:], cell)
 }
 
 // addScaled adds s·x to y.

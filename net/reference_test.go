@@ -10,8 +10,11 @@ import (
 	"yinshzero/rules"
 )
 
+// An answer is all that a network says about a Position; ownership is [121][3], zero off the board.
+type answer struct{ logits, wdl, rings, reply, ownership, plies []float64 }
+
 // reference is the network of the package comment in plain float64 loops over [channel][121].
-func reference(w *Weights, planes []float32, legal []rules.Move) (logits []float64, wdl, rings []float64) {
+func reference(w *Weights, planes []float32, legal, replies []rules.Move) (a answer) {
 	c := w.arch.Channels
 	get := func(name string) []float64 { return float64s(w.Tensor(name).Data) }
 	board := planes[PlaneBoard*Cells:][:Cells]
@@ -77,20 +80,46 @@ func reference(w *Weights, planes []float32, legal []rules.Move) (logits []float
 		}
 		x = conv(y, c, Block(i)+Conv2, bias, x)
 	}
-	weight, bias := get(PolicyHead+WeightName), get(PolicyHead+BiasName)
+	at := func(head string, k, cell int) float64 {
+		weight, l := get(head+WeightName), get(head + BiasName)[k]
+		for o := range c {
+			l += x[o*Cells+cell] * weight[o*(len(weight)/c)+k]
+		}
+		return l
+	}
 	for _, m := range legal {
 		plane, cell := PolicyIndex(m)
-		l := bias[plane]
-		for o := range c {
-			l += x[o*Cells+cell] * weight[o*PolicyPlanes+plane]
-		}
-		logits = append(logits, l)
+		a.logits = append(a.logits, at(PolicyHead, plane, cell))
 	}
 	h := affine(append(pool(x), globals...), get(ValueDense+WeightName), get(ValueDense+BiasName))
 	for i := range h {
 		h[i] = max(0, h[i])
 	}
-	return logits, affine(h, get(WDLHead+WeightName), get(WDLHead+BiasName)), affine(h, get(RingsHead+WeightName), get(RingsHead+BiasName))
+	a.wdl = affine(h, get(WDLHead+WeightName), get(WDLHead+BiasName))
+
+	a.rings, a.reply, a.ownership, a.plies = make([]float64, NumRings), make([]float64, len(replies)), make([]float64, Cells*NumOwners), make([]float64, NumPlies)
+	if w.arch.Has(Rings) {
+		a.rings = affine(h, get(RingsHead+WeightName), get(RingsHead+BiasName))
+	}
+	if w.arch.Has(Reply) {
+		for i, m := range replies {
+			plane, cell := PolicyIndex(m)
+			a.reply[i] = at(ReplyHead, plane, cell)
+		}
+	}
+	if w.arch.Has(Ownership) {
+		for cell, on := range board {
+			for k := range NumOwners {
+				if on != 0 {
+					a.ownership[cell*NumOwners+k] = at(OwnershipHead, k, cell)
+				}
+			}
+		}
+	}
+	if w.arch.Has(Plies) {
+		a.plies = affine(h, get(PliesHead+WeightName), get(PliesHead+BiasName))
+	}
+	return a
 }
 
 func float64s(x []float32) []float64 {
@@ -144,9 +173,9 @@ func eachSet(t *testing.T, f func(t *testing.T, s *kernel.Set)) {
 	}
 }
 
-// far is the largest difference of got and want, in parts of the largest want.
+// far is the largest difference of got and want, in parts of the largest want, but of 0.1 if all are smaller.
 func far(got []float32, want []float64) float64 {
-	d, top := 0.0, 1e-9
+	d, top := 0.0, 0.1
 	for i, w := range want {
 		d, top = max(d, math.Abs(float64(got[i])-w)), max(top, math.Abs(w))
 		if math.IsNaN(float64(got[i])) {
@@ -157,7 +186,10 @@ func far(got []float32, want []float64) float64 {
 }
 
 func TestProgramAgainstReference(t *testing.T) {
-	archs := []Arch{{32, 2, false}, {32, 3, true}, {96, 2, true}}
+	archs := []Arch{
+		{Channels: 32, Blocks: 2}, {Channels: 32, Blocks: 3, Pooling: true}, {Channels: 96, Blocks: 2, Pooling: true},
+		{Channels: 32, Blocks: 1, Without: Reply | Plies}, {Channels: 32, Blocks: 1, Without: Rings | Ownership},
+	}
 	n := 12
 	if testing.Short() {
 		archs, n = archs[1:2], 4
@@ -165,30 +197,32 @@ func TestProgramAgainstReference(t *testing.T) {
 	for _, a := range archs {
 		rng := rand.New(rand.NewPCG(1, uint64(a.Channels)))
 		w := randomWeights(a, rng)
-		type answer struct {
-			pos        rules.Position
-			planes     []float32
-			legal      []rules.Move
-			logits     []float64
-			wdl, rings []float64
+		type question struct {
+			planes         []float32
+			legal, replies []rules.Move
+			want           answer
 		}
-		var want []answer
+		var questions []question
 		for _, pos := range positions(rng, n) {
-			r := answer{pos: pos, planes: AppendPlanes(nil, &pos), legal: pos.AppendMoves(nil)}
-			r.logits, r.wdl, r.rings = reference(w, r.planes, r.legal)
-			want = append(want, r)
+			q := question{planes: AppendPlanes(nil, &pos), legal: pos.AppendMoves(nil)}
+			for range 20 { // any Moves do
+				q.replies = append(q.replies, rules.Move(rng.IntN(rules.NumMoves)))
+			}
+			q.want = reference(w, q.planes, q.legal, q.replies)
+			questions = append(questions, q)
 		}
 		t.Run(a.String(), func(t *testing.T) {
 			eachSet(t, func(t *testing.T, s *kernel.Set) {
 				p := w.compile(s).Clone()
 				worst := 0.0
-				for _, r := range want {
-					out := Output{Logits: make([]float32, len(r.legal)+1)}
-					out.Logits[len(r.legal)] = 42
-					p.Forward(r.planes, r.legal, &out)
-					worst = max(worst, far(out.Logits, r.logits), far(out.WDL[:], r.wdl), far(out.Rings[:], r.rings))
-					if out.Logits[len(r.legal)] != 42 {
-						t.Error("Forward wrote behind the last logit")
+				for _, q := range questions {
+					out, more := dirtyOutput(len(q.legal), len(q.replies))
+					p.Forward(q.planes, q.legal, &out)
+					p.Auxiliary(q.replies, &more)
+					worst = max(worst, far(out.Logits, q.want.logits), far(out.WDL[:], q.want.wdl), far(out.Rings[:], q.want.rings),
+						far(more.Reply, q.want.reply), far(flat(&more.Ownership), q.want.ownership), far(more.Plies[:], q.want.plies))
+					if out.Logits[len(q.legal)] != 42 || more.Reply[len(q.replies)] != 42 {
+						t.Error("a logit behind the last Move was written")
 					}
 				}
 				t.Logf("largest error %.1e of the largest logit", worst)
@@ -198,4 +232,25 @@ func TestProgramAgainstReference(t *testing.T) {
 			})
 		})
 	}
+}
+
+// dirtyOutput is room for a network's answer, and one Move more, full of other numbers.
+func dirtyOutput(legal, replies int) (out Output, more Expectation) {
+	out.Logits, more.Reply = make([]float32, legal+1), make([]float32, replies+1)
+	for _, x := range [][]float32{out.Logits, out.WDL[:], out.Rings[:], more.Reply, more.Plies[:]} {
+		for i := range x {
+			x[i] = 42
+		}
+	}
+	for i := range more.Ownership {
+		more.Ownership[i] = [NumOwners]float32{42, 42, 42}
+	}
+	return out, more
+}
+
+func flat(x *[Cells][NumOwners]float32) (y []float32) {
+	for i := range x {
+		y = append(y, x[i][:]...)
+	}
+	return y
 }

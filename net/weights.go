@@ -36,7 +36,8 @@ func newWeights(a Arch) *Weights {
 //
 // Convolutions are normal with variance 2/fan-in (He et al., "Delving deep into rectifiers", 2015, equation 10), their
 // scales 1, but 0.3 in the second of a block, so that the trunk starts close to the identity. The heads start small:
-// nearly equal priors and values near 0. Biases are 0.
+// nearly equal priors and values near 0. Biases are 0. The tensors are drawn in their order: the auxiliary heads, which
+// are the last, change nothing about the others.
 func Init(a Arch, rng *rand.Rand) *Weights {
 	w := newWeights(a)
 	for _, t := range w.tensors {
@@ -57,7 +58,7 @@ func Init(a Arch, rng *rand.Rand) *Weights {
 			fill(0.3 / math.Sqrt(float64(t.Shape[0])))
 		case name == ValueDense+WeightName:
 			fill(math.Sqrt(2 / float64(t.Shape[0])))
-		case name == PolicyHead+WeightName:
+		case name == PolicyHead+WeightName, name == ReplyHead+WeightName:
 			fill(0.1 / math.Sqrt(float64(t.Shape[0])))
 			for i := range t.Data {
 				if i%PolicyPlanes >= planesInUse {
