@@ -1,10 +1,11 @@
 // Package kernel holds the arithmetic of the network: 3x3 convolutions on the grid of the YINSH board, forward and
 // backward, dense products, and pooling, in AVX-512, AVX2 and plain Go, chosen at run time.
 //
-// It has four types. A [Set] is the kernels of one instruction set; [Best] and [All] give them. A [Conv] is a 3x3
+// It has five types. A [Set] is the kernels of one instruction set; [Best] and [All] give them. A [Conv] is a 3x3
 // convolution of fixed channel counts and a [Dense] a matrix applied to rows of channels, both over a Set. A
-// [Scratch] is the working memory of one goroutine. All else is slices of float32 that belong to the caller and come
-// best from [Alloc], which aligns them to the vectors.
+// [Scratch] is the working memory of one goroutine. An [Int8] is a 3x3 convolution in 8-bit integers, for inference
+// on AVX-512 VNNI. All else is slices that belong to the caller and come best from [Alloc] and [AllocBytes], which
+// align them to the vectors.
 //
 // # Layouts
 //
@@ -15,6 +16,7 @@
 //	activations      [board][ceil(C/16)][121][16]   cells that are no points hold exact zeros, lanes past C too
 //	weights          [3][3][in][out]                tap (dy+1, dx+1) reads the cell (x+dx, y+dy)
 //	rows of a Dense  [ceil(C/16)][rows][16]         the activations of one board are its 121 rows
+//	bytes            [C/32][121][32]                activations of one board for an Int8
 //
 // Packed weights (U, from [Conv.Pack] and [Dense.Pack]) have a layout private to the Set that packed them.
 //

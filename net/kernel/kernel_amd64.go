@@ -59,3 +59,7 @@ func colSum256(x *float32, acc *float32, n int)
 func pool256(x *float32, sum *float32, top *float32, n int)
 
 func spread256(y *float32, act *float32, v *float32, n int)
+
+func conv8VNNI(x *uint8, w *int8, y *float32, q *uint8, scale *float32, bias *float32, res *float32, blocks int, inv float32)
+
+func bytes8VNNI(x *float32, q *uint8, inv float32)

@@ -35,6 +35,8 @@ func program() (*ir.File, error) {
 		pool(s)
 		spread(s)
 	}
+	conv8()
+	bytes8()
 	return asm.Result()
 }
 
