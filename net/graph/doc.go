@@ -5,7 +5,7 @@
 // the last batch cost, and a [Solver] turns gradients into new weights (AdamW, or SGD with momentum). The network
 // computed is the one that package net documents.
 //
-//	g, err := graph.New(w, graph.Params{Batch: 256, Replicas: 2, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.1})
+//	g, err := graph.New(w, graph.Params{Batch: 256, Replicas: 2, PolicyLoss: 1, ValueLoss: 1, OwnershipLoss: 0.25})
 //	solver, err := graph.NewSolver(w, graph.DefaultSolverParams())
 //	for i := range examples {
 //		g.Set(i, &examples[i])
@@ -16,19 +16,21 @@
 //
 // # The loss
 //
-// Over a batch of B rows with policy weight p and value weight v
+// Over a batch of B rows with the weights p of the policy, v of the value, r of the reply and e of the game's end
 //
-//	Total = 1/B Σ (PolicyLoss p H(policy) + ValueLoss v H(wdl) + RingsLoss v H(rings))
+//	Total = 1/B Σ (PolicyLoss p H(policy) + ValueLoss v H(wdl) + RingsLoss v H(rings) +
+//	               ReplyLoss r H(reply) + OwnershipLoss e mean H(owner of a Point) + PliesLoss e H(plies))
 //
-// where H is the cross-entropy of the target and the softmax of the logits, for the policy over the legal Moves only.
+// where H is the cross-entropy of the target and the softmax of the logits, for the policy and the reply over the legal
+// Moves only, and the mean is over the Points of the row's board. What the Arch has no head for is left out.
 //
 // # How it runs
 //
 // One Gorgonia operation is one layer: a 3x3 convolution with scale, bias, optional residual and ReLU, over the
 // Winograd kernels of net/kernel; its backward pass is an operation for the input's gradient and one for the
 // weights', which keeps those of scale and bias for two more to hand out. Pooling, the
-// large dense layers, the policy head and the cross-entropy are operations too; the last layers of the value head and
-// all sums are Gorgonia's own.
+// large dense layers, the heads at the Points and the cross-entropy are operations too; the last layers of the heads on
+// the value's hidden layer and all sums are Gorgonia's own.
 //
 // Activations are never negative, and where one is zero the ReLU below stops the gradient. So whoever uses an
 // activation hands down a gradient that is already zero where the activation is: the convolution does so in its

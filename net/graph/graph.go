@@ -19,24 +19,43 @@ import (
 // not a number. The weights are then as they were.
 var ErrNotFinite = errors.New("not finite")
 
-// An Example is one Position to learn from, in the view of its side to move.
+// An Example is one Position to learn from, in the view of its side to move. A target of weight 0 is ignored, and so is
+// that of a head which the Arch is without.
 type Example struct {
-	Planes       []float32    // net.PlaneLen numbers, as net.AppendPlanes makes them
-	Legal        []rules.Move // the legal Moves, at most rules.MaxMoves
-	Policy       []float32    // len(Legal) probabilities that sum to 1; ignored if PolicyWeight is 0
-	PolicyWeight float32      // weight of the policy loss; 0: no policy target
-	WDL          [3]float32   // probabilities of win, draw and loss; sum to 1
-	Rings        int          // class 0 to 6 of the final difference of rings taken, own − other, plus 3
-	ValueWeight  float32      // weight of the value and the rings loss
+	Planes []float32    // net.PlaneLen numbers, as net.AppendPlanes makes them
+	Legal  []rules.Move // the legal Moves, at most rules.MaxMoves
+
+	Policy       []float32 // len(Legal) probabilities that sum to 1
+	PolicyWeight float32   // weight of the policy loss; at least 0, as of all weights
+
+	WDL         [net.NumWDL]float32 // probabilities of win, draw and loss; sum to 1
+	Rings       int                 // class 0 to 6 of the final difference of rings taken, own − other, plus 3
+	ValueWeight float32             // weight of the value and the rings loss
+
+	ReplyLegal  []rules.Move // the legal Moves of the next Position in which the opponent is to move, at most rules.MaxMoves
+	Reply       []float32    // len(ReplyLegal) probabilities that sum to 1
+	ReplyWeight float32      // weight of the reply loss
+
+	Owners    [net.Cells]uint8 // class 0 to 2 of every Point of the board at the game's end, by grid index: own marker, none, other's
+	Plies     int              // class 0 to 15 of the plies left in the game
+	EndWeight float32          // weight of the ownership and the plies loss
 }
 
-// Params says how a Graph trains.
+// Params says how a Graph trains. The weight of a loss whose head the Arch is without is of no effect.
 type Params struct {
-	Batch      int     // rows of a batch, at least 1
-	Replicas   int     // goroutines, 1 or more; the results do not depend on them, and more than four do not help
-	PolicyLoss float64 // weight of the policy loss in the total, at least 0
-	ValueLoss  float64 // weight of the win-draw-loss loss
-	RingsLoss  float64 // weight of the rings loss
+	Batch         int     // rows of a batch, at least 1
+	Replicas      int     // goroutines, 1 or more; the results do not depend on them, and more than four do not help
+	PolicyLoss    float64 // weight of the policy loss in the total, at least 0
+	ValueLoss     float64 // weight of the win-draw-loss loss
+	RingsLoss     float64 // weight of the rings loss
+	ReplyLoss     float64 // weight of the reply loss
+	OwnershipLoss float64 // weight of the ownership loss
+	PliesLoss     float64 // weight of the plies loss
+}
+
+// losses are the weights by loss.
+func (p Params) losses() [numLosses]float64 {
+	return [numLosses]float64{p.PolicyLoss, p.ValueLoss, p.RingsLoss, p.ReplyLoss, p.OwnershipLoss, p.PliesLoss}
 }
 
 // Validate returns an error that joins all faults.
@@ -48,12 +67,9 @@ func (p Params) Validate() error {
 	if p.Replicas < 1 || p.Replicas > maxReplicas {
 		errs = append(errs, fmt.Errorf("replicas are %d: want 1 to %d", p.Replicas, maxReplicas))
 	}
-	for _, l := range []struct {
-		name  string
-		value float64
-	}{{"policy", p.PolicyLoss}, {"value", p.ValueLoss}, {"rings", p.RingsLoss}} {
-		if !(l.value >= 0 && l.value <= maxLossWeight) {
-			errs = append(errs, fmt.Errorf("weight of the %s loss is %g: want 0 to %g", l.name, l.value, float64(maxLossWeight)))
+	for i, w := range p.losses() {
+		if !(w >= 0 && w <= maxLossWeight) {
+			errs = append(errs, fmt.Errorf("weight of the %s loss is %g: want 0 to %g", lossNames[i], w, float64(maxLossWeight)))
 		}
 	}
 	return errors.Join(errs...)
@@ -65,12 +81,16 @@ const (
 	maxLossWeight = 1e3
 )
 
-// Losses are what a batch cost.
+// Losses are what a batch cost. All but Total are means over the rows by their weights: 0 if the batch has none, or the
+// Arch is without the head.
 type Losses struct {
-	Total  float64 // what is minimised: the weighted sum, per row of the batch
-	Policy float64 // cross-entropy per unit of policy weight; 0 if the batch has none
-	Value  float64 // cross-entropy of win, draw, loss per unit of value weight
-	Rings  float64 // cross-entropy of the rings' difference per unit of value weight
+	Total     float64 // what is minimised: the weighted sum, per row of the batch
+	Policy    float64 // cross-entropy of the policy
+	Value     float64 // cross-entropy of win, draw, loss
+	Rings     float64 // cross-entropy of the rings' difference
+	Reply     float64 // cross-entropy of the opponent's policy
+	Ownership float64 // cross-entropy of a Point's owner, the mean over the board
+	Plies     float64 // cross-entropy of the plies left
 }
 
 const (
@@ -96,14 +116,21 @@ type Graph struct {
 // rows are the inputs of one micro-batch.
 type rows struct {
 	inputs [numInputs]*tensor.Dense
-	data   [numInputs][]float32 // their backing
-	places [][]place            // of the legal Moves
-	cells  [][]int              // of the Variant's board, ascending points
-	weight [numLosses][]float64 // of every row in the losses reported
+	data   [numInputs][]float32    // their backing
+	places [numMoveHeads][][]place // of the legal Moves
+	cells  [][]int                 // of the Variant's board, ascending points
+	owners [][net.Cells]uint8      // targets
+	weight [numLosses][]float64    // of every row in the losses reported
 }
 
 func newRows(size int) *rows {
-	m := &rows{places: make([][]place, size), cells: make([][]int, size)}
+	m := &rows{cells: make([][]int, size), owners: make([][net.Cells]uint8, size)}
+	for h := range m.places {
+		m.places[h] = make([][]place, size)
+		for i := range size {
+			m.places[h][i] = make([]place, 0, rules.MaxMoves)
+		}
+	}
 	for i, width := range inputWidths {
 		m.data[i] = kernel.Alloc(size * width)
 		m.inputs[i] = tensor.New(tensor.WithShape(size, width), tensor.WithBacking(m.data[i]))
@@ -112,7 +139,6 @@ func newRows(size int) *rows {
 		m.weight[i] = make([]float64, size)
 	}
 	for i := range size { // rows that no Example fills weigh nothing, yet are computed
-		m.places[i] = make([]place, 0, rules.MaxMoves)
 		m.cells[i] = kernel.Grid[:]
 	}
 	return m
@@ -136,7 +162,11 @@ func New(w *net.Weights, p Params) (*Graph, error) {
 func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	a := w.Arch()
 	g := &Graph{params: p, set: make([]bool, p.Batch)}
-	g.shared = shared{weights: w, arch: a, set: set, planes: kernel.Alloc(net.PolicyPlanes * a.Channels)}
+	g.shared = shared{weights: w, arch: a, set: set}
+	g.moves[policyMoves] = newMoveHead(w, net.PolicyHead, policyMoves)
+	if a.Has(net.Reply) {
+		g.moves[replyMoves] = newMoveHead(w, net.ReplyHead, replyMoves)
+	}
 	g.layers = append(g.layers, newLayer(set, w, net.InputConv, false))
 	for i := range a.Blocks {
 		g.layers = append(g.layers, newLayer(set, w, net.Block(i)+net.Conv1, true), newLayer(set, w, net.Block(i)+net.Conv2, true))
@@ -160,9 +190,12 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 		}
 		g.lanes = append(g.lanes, lane)
 	}
-	scale := 1 / float64(p.Batch)
+	scales := p.losses()
+	for i := range scales {
+		scales[i] /= float64(p.Batch)
+	}
 	for range min(p.Replicas, len(g.lanes)) {
-		r, err := newReplica(g.shared, size, [numLosses]float64{p.PolicyLoss * scale, p.ValueLoss * scale, p.RingsLoss * scale})
+		r, err := newReplica(g.shared, size, scales)
 		if err != nil {
 			return nil, fmt.Errorf("make training graph: %w", err)
 		}
@@ -175,38 +208,70 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 func (g *Graph) Weights() *net.Weights { return g.weights }
 
 // Set copies e into a row of the batch, 0 ≤ row < Batch. An Example whose slices have the wrong lengths, or whose
-// Rings are out of range, is the caller's bug and panics.
+// classes are out of range, is the caller's bug and panics.
 func (g *Graph) Set(row int, e *Example) {
 	if len(e.Planes) != net.PlaneLen || len(e.Legal) > rules.MaxMoves || e.Rings < 0 || e.Rings >= net.NumRings ||
 		(e.PolicyWeight != 0 && len(e.Policy) != len(e.Legal)) {
 		panic(fmt.Sprintf("graph: example with %d planes, %d legal moves, %d policy numbers, rings class %d",
 			len(e.Planes), len(e.Legal), len(e.Policy), e.Rings))
 	}
-	size := len(g.micros[0].places)
+	if e.ReplyWeight != 0 && (len(e.ReplyLegal) > rules.MaxMoves || len(e.Reply) != len(e.ReplyLegal)) || e.Plies < 0 || e.Plies >= net.NumPlies {
+		panic(fmt.Sprintf("graph: example with %d legal replies, %d reply numbers, plies class %d", len(e.ReplyLegal), len(e.Reply), e.Plies))
+	}
+	size := len(g.micros[0].cells)
 	m, i := g.micros[row/size], row%size
 	kernel.ToBlocks(m.row(inPlanes, i), e.Planes, net.NumPlanes)
 	copy(m.row(inGlobals, i), e.Planes[net.NumPlanes*net.Cells:])
 	m.cells[i] = boardCells(m.cells[i], e.Planes[net.PlaneBoard*net.Cells:][:net.Cells])
 
-	m.places[i] = m.places[i][:0]
-	policy := m.row(inPolicy, i)
-	clear(policy)
-	for k, move := range e.Legal {
-		plane, cell := net.PolicyIndex(move)
-		m.places[i] = append(m.places[i], place{uint8(plane), uint8(cell)})
-		if e.PolicyWeight != 0 {
-			policy[k] = e.Policy[k] * e.PolicyWeight
-		}
-	}
+	m.setMoves(policyMoves, i, e.Legal, e.Policy, e.PolicyWeight)
+	m.setMoves(replyMoves, i, e.ReplyLegal, e.Reply, e.ReplyWeight)
 	for k, p := range e.WDL {
 		m.row(inWDL, i)[k] = p * e.ValueWeight
 	}
-	rings := m.row(inRings, i)
-	clear(rings)
-	rings[e.Rings] = e.ValueWeight
-	m.weight[lossPolicy][i] = float64(e.PolicyWeight)
-	m.weight[lossWDL][i], m.weight[lossRings][i] = float64(e.ValueWeight), float64(e.ValueWeight)
+	m.setClass(inRings, i, e.Rings, e.ValueWeight)
+	m.setClass(inPlies, i, e.Plies, e.EndWeight)
+	m.setOwners(i, &e.Owners, e.EndWeight)
+	for l, w := range [numLosses]float32{
+		lossPolicy: e.PolicyWeight, lossWDL: e.ValueWeight, lossRings: e.ValueWeight,
+		lossReply: e.ReplyWeight, lossOwnership: e.EndWeight, lossPlies: e.EndWeight,
+	} {
+		m.weight[l][i] = float64(w)
+	}
 	g.set[row], g.ready = true, false
+}
+
+// setMoves sets the Moves and the target of a row for one of the heads with a logit for every Move. Without a target the
+// logits are not needed.
+func (m *rows) setMoves(head, row int, legal []rules.Move, target []float32, weight float32) {
+	places, t := m.places[head][row][:0], m.row(moveTargets[head], row)
+	clear(t)
+	if weight != 0 {
+		for k, move := range legal {
+			plane, cell := net.PolicyIndex(move)
+			places = append(places, place{uint8(plane), uint8(cell)})
+			t[k] = target[k] * weight
+		}
+	}
+	m.places[head][row] = places
+}
+
+// setClass sets the target of a row to one class.
+func (m *rows) setClass(input, row, class int, weight float32) {
+	t := m.row(input, row)
+	clear(t)
+	t[class] = weight
+}
+
+// setOwners sets the owners of a row's Points.
+func (m *rows) setOwners(row int, owners *[net.Cells]uint8, weight float32) {
+	m.row(inEndWeight, row)[0] = weight
+	for _, cell := range m.cells[row] {
+		if owners[cell] >= net.NumOwners && weight != 0 {
+			panic(fmt.Sprintf("graph: example with owner class %d at grid index %d", owners[cell], cell))
+		}
+	}
+	m.owners[row] = *owners
 }
 
 // boardCells lists the cells where the plane of the board is set; for the full board that is kernel.Grid itself. It
@@ -294,7 +359,11 @@ func (g *Graph) pack() {
 			p.pack()
 		}
 	}
-	transpose(g.planes, g.weights.Tensor(net.PolicyHead+net.WeightName).Data, g.arch.Channels, net.PolicyPlanes)
+	for _, h := range g.moves {
+		if h != nil {
+			h.pack()
+		}
+	}
 }
 
 // lane sums gradients and losses of lane l's micro-batches.
@@ -328,10 +397,13 @@ func (g *Graph) report(sums [numLosses]float64) Losses {
 		}
 		return sums[i] / weight[i]
 	}
-	p := g.params
+	total := 0.0
+	for i, w := range g.params.losses() {
+		total += w * sums[i] / float64(g.params.Batch)
+	}
 	return Losses{
-		Total:  (p.PolicyLoss*sums[lossPolicy] + p.ValueLoss*sums[lossWDL] + p.RingsLoss*sums[lossRings]) / float64(p.Batch),
-		Policy: mean(lossPolicy), Value: mean(lossWDL), Rings: mean(lossRings),
+		Total: total, Policy: mean(lossPolicy), Value: mean(lossWDL), Rings: mean(lossRings),
+		Reply: mean(lossReply), Ownership: mean(lossOwnership), Plies: mean(lossPlies),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"yinshzero/net"
@@ -35,7 +37,7 @@ func randomWeights(t testing.TB, arch string, rng *rand.Rand) *net.Weights {
 	return w
 }
 
-// examples are Positions of random games of the variants with random targets; some lack a policy or a value target.
+// examples are Positions of random games of the variants with random targets; some lack a target.
 func examples(rng *rand.Rand, n int, variants ...rules.Variant) []Example {
 	var es []Example
 	for len(es) < n {
@@ -57,9 +59,28 @@ func examples(rng *rand.Rand, n int, variants ...rules.Variant) []Example {
 		}
 		e.Policy = distribution(rng, len(legal))
 		copy(e.WDL[:], distribution(rng, net.NumWDL))
+		e.ReplyLegal = someMoves(rng)
+		e.Reply, e.ReplyWeight = distribution(rng, len(e.ReplyLegal)), float32((len(es)+1)%3)/2
+		for i := range e.Owners {
+			e.Owners[i] = uint8(rng.IntN(net.NumOwners))
+		}
+		e.Plies, e.EndWeight = rng.IntN(net.NumPlies), 1
+		if len(es)%5 == 3 {
+			e.EndWeight = 0.5
+		}
 		es = append(es, e)
 	}
 	return es
+}
+
+// someMoves are one to 40 different Moves, ascending.
+func someMoves(rng *rand.Rand) []rules.Move {
+	var moves []rules.Move
+	for range 1 + rng.IntN(40) {
+		moves = append(moves, rules.Move(rng.IntN(rules.NumMoves)))
+	}
+	slices.Sort(moves)
+	return slices.Compact(moves)
 }
 
 func distribution(rng *rand.Rand, n int) []float32 {
@@ -80,7 +101,7 @@ func small() rules.Variant {
 	return v
 }
 
-var testLosses = Params{Replicas: 1, PolicyLoss: 1, ValueLoss: 0.7, RingsLoss: 0.3}
+var testLosses = Params{Replicas: 1, PolicyLoss: 1, ValueLoss: 0.7, RingsLoss: 0.3, ReplyLoss: 0.4, OwnershipLoss: 0.6, PliesLoss: 0.2}
 
 func fill(t testing.TB, w *net.Weights, p Params, es []Example) *Graph {
 	p.Batch = len(es)
@@ -100,7 +121,7 @@ func TestGradients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	for _, arch := range []string{"32x1", "32x2p"} {
+	for _, arch := range []string{"32x1", "32x2p", "32x1-rings-ownership", "32x1-reply-plies"} {
 		rng := newRand(1)
 		w := randomWeights(t, arch, rng)
 		es := examples(rng, 3, rules.Standard(), small())
@@ -128,12 +149,12 @@ func TestGradients(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, l := range []struct {
-				name      string
-				got, want float64
-			}{{"total", got.Total, want.Total}, {"policy", got.Policy, want.Policy}, {"value", got.Value, want.Value}, {"rings", got.Rings, want.Rings}} {
-				if !(math.Abs(l.got-l.want) <= 1e-5*l.want) {
-					t.Errorf("%s %s: %s loss %.7g, want %.7g", arch, set.Name(), l.name, l.got, l.want)
+			if !(math.Abs(got.Total-want.Total) <= 1e-5*want.Total) {
+				t.Errorf("%s %s: total loss %.7g, want %.7g", arch, set.Name(), got.Total, want.Total)
+			}
+			for i, l := range byLoss(got) {
+				if w := byLoss(want)[i]; !(math.Abs(l-w) <= 1e-5*w) {
+					t.Errorf("%s %s: %s loss %.7g, want %.7g", arch, set.Name(), lossNames[i], l, w)
 				}
 			}
 			for _, x := range w.Tensors() {
@@ -155,25 +176,70 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// TestEachLossReachesTheTrunk: with one loss alone, the first and the last convolution have a gradient.
+// byLoss are the parts of the losses.
+func byLoss(l Losses) [numLosses]float64 {
+	return [numLosses]float64{l.Policy, l.Value, l.Rings, l.Reply, l.Ownership, l.Plies}
+}
+
+// heads are the tensors' prefixes of the head that each loss belongs to, and for the auxiliary ones their bit.
+var heads = [numLosses]struct {
+	prefix string
+	bit    net.Heads
+}{{net.PolicyHead, 0}, {net.WDLHead, 0}, {net.RingsHead, net.Rings}, {net.ReplyHead, net.Reply}, {net.OwnershipHead, net.Ownership}, {net.PliesHead, net.Plies}}
+
+// only are Params with one loss alone.
+func only(loss int) Params {
+	p := Params{Replicas: 1}
+	*[numLosses]*float64{&p.PolicyLoss, &p.ValueLoss, &p.RingsLoss, &p.ReplyLoss, &p.OwnershipLoss, &p.PliesLoss}[loss] = 1
+	return p
+}
+
+// TestEachLossReachesTheTrunk: with one loss alone, every tensor of the trunk and of its head has a gradient and no other
+// head's has. Without its head it has no tensors, and nothing has a gradient.
 func TestEachLossReachesTheTrunk(t *testing.T) {
 	rng := newRand(2)
-	w := randomWeights(t, "32x1", rng)
+	whole := randomWeights(t, "32x2p", rng)
 	es := examples(rng, 4, rules.Standard())
-	for _, p := range []Params{{Replicas: 1, PolicyLoss: 1}, {Replicas: 1, ValueLoss: 1}, {Replicas: 1, RingsLoss: 1}} {
-		g := fill(t, w, p, es)
-		if _, err := g.Gradients(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{net.InputConv + net.WeightName, net.Block(0) + net.Conv2 + net.WeightName} {
-			n := 0
-			for _, v := range g.Gradient(name) {
-				if v != 0 {
-					n++
+	for loss, name := range lossNames {
+		w := whole
+		for _, without := range []bool{false, true} {
+			if without {
+				a := whole.Arch()
+				if a.Without = heads[loss].bit; a.Without == 0 {
+					continue
 				}
+				w = net.Init(a, rng)
 			}
-			if n < len(g.Gradient(name))/4 {
-				t.Errorf("%+v: %d of %d gradients of %s are not zero", p, n, len(g.Gradient(name)), name)
+			g := fill(t, w, only(loss), es)
+			l, err := g.Gradients(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (byLoss(l)[loss] == 0) != without || math.Abs(l.Total) > 0 == without {
+				t.Errorf("%v, %s loss alone: losses %+v", w.Arch(), name, l)
+			}
+			for _, x := range w.Tensors() {
+				n := 0
+				for _, v := range g.Gradient(x.Name) {
+					if v != 0 {
+						n++
+					}
+				}
+				head := slices.IndexFunc(heads[:], func(h struct {
+					prefix string
+					bit    net.Heads
+				}) bool {
+					return strings.HasPrefix(x.Name, h.prefix)
+				})
+				onWay := head == loss || head < 0 && (!strings.HasPrefix(x.Name, net.ValueDense) || loss == lossWDL || loss == lossRings || loss == lossPlies)
+				switch {
+				case without && head == loss:
+					t.Errorf("%v has the tensor %s", w.Arch(), x.Name)
+				case (without || !onWay) && n > 0:
+					t.Errorf("%v, %s loss alone: %d gradients of %s are not zero", w.Arch(), name, n, x.Name)
+				case !without && onWay && n < x.Len()/8:
+					t.Errorf("%v, %s loss alone: only %d of %d gradients of %s are not zero", w.Arch(), name, n, x.Len(), x.Name)
+				}
 			}
 		}
 	}

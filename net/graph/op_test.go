@@ -279,38 +279,87 @@ func TestProductGradients(t *testing.T) {
 	}
 }
 
-func TestPolicyGradients(t *testing.T) {
+// TestMoveGradients compares both heads with a logit for every Move, by a loss that follows, so that the masked logits
+// have no part.
+func TestMoveGradients(t *testing.T) {
 	for _, set := range kernel.All() {
-		rng := newRand(22)
+		for _, index := range []int{policyMoves, replyMoves} {
+			rng := newRand(22)
+			w := randomWeights(t, "32x1", rng)
+			es := examples(rng, 2, rules.Standard())
+			es[1].ReplyWeight = 0.75
+			b := newBench(t, set, w, es)
+			xs, ximg := trunkLike(rng, 2, 32)
+			logits, err := b.moveLogits(b.moves[index], b.variable("x", xs, 2, len(xs)/2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			target := G.NewMatrix(b.graph, tensor.Float32, G.WithShape(2, rules.MaxMoves), G.WithName("target"), G.WithValue(b.rows.inputs[moveTargets[index]]))
+			h, err := b.crossEntropy("test", logits, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grads := b.gradients(G.Must(G.Reshape(h, tensor.Shape{2, 1})))
+			ref, head := newReference(w), b.moves[index].name
+			f := func() float64 {
+				s := 0.0
+				for i, img := range ximg {
+					h := float64(es[i].PolicyWeight) * crossEntropy(ref.moveLogits(img, head, es[i].Legal), es[i].Policy)
+					if index == replyMoves {
+						h = float64(es[i].ReplyWeight) * crossEntropy(ref.moveLogits(img, head, es[i].ReplyLegal), es[i].Reply)
+					}
+					s += h * h / 2
+				}
+				return s
+			}
+			for _, part := range []string{net.WeightName, net.BiasName} {
+				b.compare(rng, head+part, grads[head+part], ref.t[head+part], same, f)
+			}
+			b.compareBoard(rng, "x", grads["x"], 1, ximg[1], f)
+		}
+	}
+}
+
+// TestOwnershipGradients: boards of two sizes, two weights, and a row without a target.
+func TestOwnershipGradients(t *testing.T) {
+	for _, set := range kernel.All() {
+		rng := newRand(24)
 		w := randomWeights(t, "32x1", rng)
-		es := examples(rng, 2, rules.Standard())
+		es := examples(rng, 3, rules.Standard(), small())
+		es[1].EndWeight, es[2].EndWeight = 0.5, 0
 		b := newBench(t, set, w, es)
-		xs, ximg := trunkLike(rng, 2, 32)
-		// The cross-entropy follows, so that the masked logits have no part.
-		logits, err := b.policy(b.variable("x", xs, 2, len(xs)/2))
+		xs, ximg := trunkLike(rng, 3, 32)
+		weight := G.NewMatrix(b.graph, tensor.Float32, G.WithShape(3, 1), G.WithName("weight"), G.WithValue(b.rows.inputs[inEndWeight]))
+		h, err := b.ownership(b.variable("x", xs, 3, len(xs)/3), weight)
 		if err != nil {
 			t.Fatal(err)
 		}
-		target := G.NewMatrix(b.graph, tensor.Float32, G.WithShape(2, rules.MaxMoves), G.WithName("target"), G.WithValue(b.rows.inputs[inPolicy]))
-		h, err := b.crossEntropy("policy", logits, target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		grads := b.gradients(G.Must(G.Reshape(h, tensor.Shape{2, 1})))
+		grads := b.gradients(G.Must(G.Reshape(h, tensor.Shape{3, 1})))
 		ref := newReference(w)
 		f := func() float64 {
 			s := 0.0
 			for i, img := range ximg {
-				h := float64(es[i].PolicyWeight) * crossEntropy(ref.logits(img, es[i].Legal), es[i].Policy)
+				owners := ref.owners(img, wide(es[i].Planes[net.PlaneBoard*net.Cells:][:net.Cells]))
+				h := 0.0
+				for cell, logits := range owners {
+					h += float64(es[i].EndWeight) / float64(len(owners)) * crossEntropy(logits, class(int(es[i].Owners[cell]), net.NumOwners))
+				}
 				s += h * h / 2
 			}
 			return s
 		}
 		for _, part := range []string{net.WeightName, net.BiasName} {
-			name := net.PolicyHead + part
+			name := net.OwnershipHead + part
 			b.compare(rng, name, grads[name], ref.t[name], same, f)
 		}
-		b.compareBoard(rng, "x", grads["x"], 1, ximg[1], f)
+		for i, img := range ximg[:2] {
+			b.compareBoard(rng, "x", grads["x"], i, img, f)
+		}
+		for i, v := range grads["x"][2*len(xs)/3:] {
+			if v != 0 {
+				t.Fatalf("%s: a row without target has the gradient %g at %d", set.Name(), v, i)
+			}
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func TestGraphAgainstProgram(t *testing.T) {
 	if testing.Short() {
 		n = 8
 	}
-	for _, a := range []net.Arch{{Channels: 32, Blocks: 3}, {Channels: 32, Blocks: 4, Pooling: true}, {Channels: 96, Blocks: 2, Pooling: true}} {
+	for _, a := range []net.Arch{{Channels: 32, Blocks: 3}, {Channels: 32, Blocks: 4, Pooling: true}, {Channels: 96, Blocks: 2, Pooling: true}, {Channels: 32, Blocks: 2, Without: net.Reply}} {
 		t.Run(a.String(), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			pair := newParity(t, a, rng)
@@ -111,44 +111,80 @@ func newParity(t *testing.T, a net.Arch, rng *rand.Rand) *parity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := graph.New(w, graph.Params{Batch: 1, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 1})
+	g, err := graph.New(w, graph.Params{
+		Batch: 1, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 1, ReplyLoss: 1, OwnershipLoss: 1, PliesLoss: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &parity{t: t, rng: rng, graph: g, program: p}
 }
 
-// check compares a random logit of each head. The graph tells its logits by its losses: with the whole target on one
-// class, a loss is log Σ exp(logits) − logit.
+// check compares a random logit of each head, of ownership one at every Point. The graph tells its logits by its losses:
+// with the whole target on one class, a loss is log Σ exp(logits) − logit.
 func (x *parity) check(pos *rules.Position) {
 	x.t.Helper()
-	legal := pos.AppendMoves(nil)
+	legal, replies := pos.AppendMoves(nil), pos.AppendMoves(nil) // any Moves do for replies
 	planes := net.AppendPlanes(nil, pos)
-	out := net.Output{Logits: make([]float32, len(legal))}
+	out, more := net.Output{Logits: make([]float32, len(legal))}, net.Expectation{Reply: make([]float32, len(replies))}
 	x.program.Forward(planes, legal, &out)
-	move, wdl, rings := x.rng.IntN(len(legal)), x.rng.IntN(net.NumWDL), x.rng.IntN(net.NumRings)
-	e := graph.Example{Planes: planes, Legal: legal, Policy: make([]float32, len(legal)), PolicyWeight: 1, Rings: rings, ValueWeight: 1}
-	e.Policy[move], e.WDL[wdl] = 1, 1
+	x.program.Auxiliary(replies, &more)
+	move, reply, wdl, rings, plies := x.rng.IntN(len(legal)), x.rng.IntN(len(replies)), x.rng.IntN(net.NumWDL), x.rng.IntN(net.NumRings), x.rng.IntN(net.NumPlies)
+	e := graph.Example{
+		Planes: planes, Legal: legal, Policy: make([]float32, len(legal)), PolicyWeight: 1, Rings: rings, ValueWeight: 1,
+		ReplyLegal: replies, Reply: make([]float32, len(replies)), ReplyWeight: 1, Plies: plies, EndWeight: 1,
+	}
+	e.Policy[move], e.WDL[wdl], e.Reply[reply] = 1, 1, 1
+	ownership, n := 0.0, 0.0
+	for cell, on := range planes[net.PlaneBoard*net.Cells:][:net.Cells] {
+		if on != 0 {
+			e.Owners[cell] = uint8(x.rng.IntN(net.NumOwners))
+			ownership += entropy(more.Ownership[cell][:], int(e.Owners[cell]))
+			n++
+		} else if more.Ownership[cell] != [net.NumOwners]float32{} {
+			x.t.Errorf("%v: ownership of cell %d is %v off the board", pos, cell, more.Ownership[cell])
+		}
+	}
 	x.graph.Set(0, &e)
 	l, err := x.graph.Gradients(context.Background())
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	x.compare(pos, "policy", l.Policy, out.Logits[:len(legal)], move)
+	x.compare(pos, "policy", l.Policy, out.Logits, move)
 	x.compare(pos, "value", l.Value, out.WDL[:], wdl)
 	x.compare(pos, "rings", l.Rings, out.Rings[:], rings)
+	if x.program.Arch().Has(net.Reply) {
+		x.compare(pos, "reply", l.Reply, more.Reply, reply)
+	} else if l.Reply != 0 {
+		x.t.Errorf("%v: without that head the reply loss is %v", pos, l.Reply)
+	}
+	x.compare(pos, "plies", l.Plies, more.Plies[:], plies)
+	d := math.Abs(l.Ownership - ownership/n)
+	x.worst = max(x.worst, d)
+	if !(d < 1e-4) {
+		x.t.Errorf("%v: ownership loss is %v, by the program %v", pos, l.Ownership, ownership/n)
+	}
 }
 
 func (x *parity) compare(pos *rules.Position, name string, got float64, logits []float32, class int) {
 	x.t.Helper()
-	sum, top := 0.0, 0.0
+	top := 0.0
 	for _, l := range logits {
-		sum += math.Exp(float64(l - logits[class]))
 		top = max(top, math.Abs(float64(l)))
 	}
-	d := math.Abs(got-math.Log(sum)) / top
+	want := entropy(logits, class)
+	d := math.Abs(got-want) / top
 	x.worst = max(x.worst, d)
 	if !(d < 1e-4) {
-		x.t.Errorf("%v: %s loss of class %d is %v, by the program %v; largest logit %v", pos, name, class, got, math.Log(sum), top)
+		x.t.Errorf("%v: %s loss of class %d is %v, by the program %v; largest logit %v", pos, name, class, got, want, top)
 	}
+}
+
+// entropy is log Σ exp(logits) − logit of the class.
+func entropy(logits []float32, class int) float64 {
+	sum := 0.0
+	for _, l := range logits {
+		sum += math.Exp(float64(l - logits[class]))
+	}
+	return math.Log(sum)
 }

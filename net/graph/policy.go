@@ -15,17 +15,44 @@ const masked = -1e9
 // A place is where the policy head keeps a Move's logit.
 type place struct{ plane, cell uint8 }
 
-// policy adds the logits of every row's legal Moves to the graph, [rows][MaxMoves], in the order of Example.Legal and
-// masked past them. Only the legal Moves' logits are computed.
-func (r *replica) policy(x *G.Node) (*G.Node, error) {
+// The heads with a logit for every Move.
+const (
+	policyMoves = iota
+	replyMoves
+	numMoveHeads
+)
+
+// moveTargets are their inputs.
+var moveTargets = [numMoveHeads]int{inPolicy, inReply}
+
+// A moveHead is the weights of such a head; all replicas share it.
+type moveHead struct {
+	name      string
+	index     int       // policyMoves or replyMoves
+	w, planes []float32 // the tensor of the Weights, [C][PolicyPlanes], and its transpose
+}
+
+func newMoveHead(w *net.Weights, name string, index int) *moveHead {
+	t := w.Tensor(name + net.WeightName)
+	return &moveHead{name, index, t.Data, kernel.Alloc(t.Len())}
+}
+
+// pack brings the transpose up to date.
+func (h *moveHead) pack() {
+	transpose(h.planes, h.w, len(h.w)/net.PolicyPlanes, net.PolicyPlanes)
+}
+
+// moveLogits adds the logits of every row's Moves to the graph, [rows][MaxMoves], in their order and masked past them.
+// Only these Moves' logits are computed.
+func (r *replica) moveLogits(h *moveHead, x *G.Node) (*G.Node, error) {
 	const width = rules.MaxMoves
 	c, size := r.arch.Channels, kernel.ActivationLen(r.arch.Channels)
-	w, b := r.param(net.PolicyHead+net.WeightName), r.param(net.PolicyHead+net.BiasName)
-	o, y, err := apply("policy", func(out []float32, in [][]float32) {
-		for i, places := range r.rows.places {
+	w, b := r.param(h.name+net.WeightName), r.param(h.name+net.BiasName)
+	o, y, err := apply(h.name+"forward", func(out []float32, in [][]float32) {
+		for i, places := range r.rows.places[h.index] {
 			x, y := in[0][i*size:][:size], out[i*width:][:width]
 			for k, p := range places {
-				y[k] = in[2][p.plane] + dotColumn(x, r.planes[int(p.plane)*c:][:c], int(p.cell))
+				y[k] = in[2][p.plane] + dotColumn(x, h.planes[int(p.plane)*c:][:c], int(p.cell))
 			}
 			for k := len(places); k < width; k++ {
 				y[k] = masked
@@ -39,13 +66,13 @@ func (r *replica) policy(x *G.Node) (*G.Node, error) {
 	o.diff = func(grad *G.Node) (G.Nodes, error) {
 		var err error
 		grads := make(G.Nodes, 3)
-		if _, grads[0], err = apply("policy.dx", func(out []float32, in [][]float32) {
+		if _, grads[0], err = apply(h.name+"dx", func(out []float32, in [][]float32) {
 			clear(out)
-			for i, places := range r.rows.places {
+			for i, places := range r.rows.places[h.index] {
 				x, dx := in[0][i*size:][:size], out[i*size:][:size]
 				var touched [kernel.Cells]bool
 				for k, p := range places {
-					addToColumn(dx, in[1][i*width+k], r.planes[int(p.plane)*c:][:c], int(p.cell))
+					addToColumn(dx, in[1][i*width+k], h.planes[int(p.plane)*c:][:c], int(p.cell))
 					touched[p.cell] = true
 				}
 				for cell, t := range touched {
@@ -58,9 +85,9 @@ func (r *replica) policy(x *G.Node) (*G.Node, error) {
 			return nil, err
 		}
 		dplanes := make([]float32, net.PolicyPlanes*c)
-		if _, grads[1], err = apply("policy.dw", func(out []float32, in [][]float32) {
+		if _, grads[1], err = apply(h.name+"dw", func(out []float32, in [][]float32) {
 			clear(dplanes)
-			for i, places := range r.rows.places {
+			for i, places := range r.rows.places[h.index] {
 				x := in[0][i*size:][:size]
 				for k, p := range places {
 					addColumn(dplanes[int(p.plane)*c:][:c], in[1][i*width+k], x, int(p.cell))
@@ -70,9 +97,9 @@ func (r *replica) policy(x *G.Node) (*G.Node, error) {
 		}, w.Shape().Clone(), x, grad); err != nil {
 			return nil, err
 		}
-		_, grads[2], err = apply("policy.db", func(out []float32, in [][]float32) {
+		_, grads[2], err = apply(h.name+"db", func(out []float32, in [][]float32) {
 			clear(out)
-			for i, places := range r.rows.places {
+			for i, places := range r.rows.places[h.index] {
 				for k, p := range places {
 					out[p.plane] += in[0][i*width+k]
 				}

@@ -43,22 +43,42 @@ func (r *reference) difference(p Params, es []Example, name string, i int) float
 	return (up - down) / (2 * h)
 }
 
+// loss is the total and, by loss, the mean by weight.
 func (r *reference) loss(p Params, es []Example) Losses {
-	var l Losses
-	var policyWeight, valueWeight float64
+	var sum, weight [numLosses]float64
 	for i := range es {
 		e := &es[i]
-		logits, wdl, rings := r.forward(e)
-		class := make([]float32, net.NumRings)
-		class[e.Rings] = 1
-		policy, value, ring := crossEntropy(logits, e.Policy), crossEntropy(wdl, e.WDL[:]), crossEntropy(rings, class)
-		pw, vw := float64(e.PolicyWeight), float64(e.ValueWeight)
-		l.Policy, l.Value, l.Rings = l.Policy+pw*policy, l.Value+vw*value, l.Rings+vw*ring
-		policyWeight, valueWeight = policyWeight+pw, valueWeight+vw
+		f := r.forward(e)
+		add := func(loss int, w float32, h float64) {
+			if bit := heads[loss].bit; bit == 0 || r.arch.Has(bit) {
+				sum[loss] += float64(w) * h
+				weight[loss] += float64(w)
+			}
+		}
+		add(lossPolicy, e.PolicyWeight, crossEntropy(f.policy, e.Policy))
+		add(lossWDL, e.ValueWeight, crossEntropy(f.wdl, e.WDL[:]))
+		add(lossRings, e.ValueWeight, crossEntropy(f.rings, class(e.Rings, net.NumRings)))
+		add(lossReply, e.ReplyWeight, crossEntropy(f.reply, e.Reply))
+		owners := 0.0
+		for cell, logits := range f.ownership {
+			owners += crossEntropy(logits, class(int(e.Owners[cell]), net.NumOwners)) / float64(len(f.ownership))
+		}
+		add(lossOwnership, e.EndWeight, owners)
+		add(lossPlies, e.EndWeight, crossEntropy(f.plies, class(e.Plies, net.NumPlies)))
 	}
-	l.Total = (p.PolicyLoss*l.Policy + p.ValueLoss*l.Value + p.RingsLoss*l.Rings) / float64(len(es))
-	l.Policy, l.Value, l.Rings = l.Policy/policyWeight, l.Value/valueWeight, l.Rings/valueWeight
+	var l Losses
+	for i, w := range p.losses() {
+		l.Total += w * sum[i] / float64(len(es))
+		*[numLosses]*float64{&l.Policy, &l.Value, &l.Rings, &l.Reply, &l.Ownership, &l.Plies}[i] = sum[i] / max(weight[i], 1e-9)
+	}
 	return l
+}
+
+// class is the whole target on one of n classes.
+func class(i, n int) []float32 {
+	t := make([]float32, n)
+	t[i] = 1
+	return t
 }
 
 // crossEntropy is -Σ target·log softmax(logits).
@@ -134,7 +154,13 @@ func (r *reference) pool(x, board []float64) []float64 {
 	return p
 }
 
-func (r *reference) forward(e *Example) (logits, wdl, rings []float64) {
+// An answer is the logits of every head, those of ownership by grid index.
+type answer struct {
+	policy, wdl, rings, reply, plies []float64
+	ownership                        map[int][]float64
+}
+
+func (r *reference) forward(e *Example) (a answer) {
 	c := r.arch.Channels
 	planes := wide(e.Planes[:net.NumPlanes*net.Cells])
 	globals := wide(e.Planes[net.NumPlanes*net.Cells:])
@@ -161,18 +187,49 @@ func (r *reference) forward(e *Example) (logits, wdl, rings []float64) {
 	for i := range h {
 		h[i] = max(0, h[i])
 	}
-	return r.logits(x, e.Legal), dense(h, net.WDLHead), dense(h, net.RingsHead)
+	a.policy, a.wdl = r.moveLogits(x, net.PolicyHead, e.Legal), dense(h, net.WDLHead)
+	if r.arch.Has(net.Rings) {
+		a.rings = dense(h, net.RingsHead)
+	}
+	if r.arch.Has(net.Reply) {
+		a.reply = r.moveLogits(x, net.ReplyHead, e.ReplyLegal)
+	}
+	if r.arch.Has(net.Ownership) {
+		a.ownership = r.owners(x, board)
+	}
+	if r.arch.Has(net.Plies) {
+		a.plies = dense(h, net.PliesHead)
+	}
+	return a
 }
 
-func (r *reference) logits(x []float64, legal []rules.Move) []float64 {
+// at is an output of a head at a cell.
+func (r *reference) at(x []float64, head string, output, cell int) float64 {
+	b := r.t[head+net.BiasName]
+	v := b[output]
+	for ch := range r.arch.Channels {
+		v += x[ch*kernel.Cells+cell] * r.t[head+net.WeightName][ch*len(b)+output]
+	}
+	return v
+}
+
+func (r *reference) moveLogits(x []float64, head string, moves []rules.Move) []float64 {
 	var logits []float64
-	for _, m := range legal {
+	for _, m := range moves {
 		plane, cell := net.PolicyIndex(m)
-		v := r.t[net.PolicyHead+net.BiasName][plane]
-		for ch := range r.arch.Channels {
-			v += x[ch*kernel.Cells+cell] * r.t[net.PolicyHead+net.WeightName][ch*net.PolicyPlanes+plane]
+		logits = append(logits, r.at(x, head, plane, cell))
+	}
+	return logits
+}
+
+func (r *reference) owners(x, board []float64) map[int][]float64 {
+	logits := map[int][]float64{}
+	for cell, on := range board {
+		for k := range net.NumOwners {
+			if on != 0 {
+				logits[cell] = append(logits[cell], r.at(x, net.OwnershipHead, k, cell))
+			}
 		}
-		logits = append(logits, v)
 	}
 	return logits
 }

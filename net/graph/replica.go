@@ -35,11 +35,11 @@ type shared struct {
 	weights *net.Weights
 	arch    net.Arch
 	set     *kernel.Set
-	layers  []*layer   // the input's, then two for every block
-	globals *product   // of the globals into the input layer
-	pools   []*product // of every block's pooled vector, nil where it has none
-	value   *product   // of the pooled trunk and the globals into the value head
-	planes  []float32  // the policy head's weights by plane, [PolicyPlanes][Channels]
+	layers  []*layer                // the input's, then two for every block
+	globals *product                // of the globals into the input layer
+	pools   []*product              // of every block's pooled vector, nil where it has none
+	value   *product                // of the pooled trunk and the globals into the value head
+	moves   [numMoveHeads]*moveHead // nil if the Arch is without the head
 }
 
 // A param is a node of the graph whose values are a tensor.
@@ -48,13 +48,16 @@ type param struct {
 	tensor string
 }
 
-// The inputs of the graph.
+// The inputs of the graph. The owners of the Points are none: they are classes.
 const (
 	inPlanes = iota
 	inGlobals
 	inPolicy // targets, times the row's weight
 	inWDL
 	inRings
+	inReply
+	inEndWeight // of the row in the ownership loss
+	inPlies
 	numInputs
 )
 
@@ -63,13 +66,22 @@ const (
 	lossPolicy = iota
 	lossWDL
 	lossRings
+	lossReply
+	lossOwnership
+	lossPlies
 	numLosses
 )
 
+var lossNames = [numLosses]string{"policy", "value", "rings", "reply", "ownership", "plies"}
+
 // inputNames and inputWidths describe the inputs, [size][width].
 var (
-	inputNames  = [numInputs]string{"planes", "globals", "policy target", "wdl target", "rings target"}
-	inputWidths = [numInputs]int{kernel.ActivationLen(net.NumPlanes), net.NumGlobals, rules.MaxMoves, net.NumWDL, net.NumRings}
+	inputNames = [numInputs]string{
+		"planes", "globals", "policy target", "wdl target", "rings target", "reply target", "end weight", "plies target",
+	}
+	inputWidths = [numInputs]int{
+		kernel.ActivationLen(net.NumPlanes), net.NumGlobals, rules.MaxMoves, net.NumWDL, net.NumRings, rules.MaxMoves, 1, net.NumPlies,
+	}
 )
 
 // How many boards the kernels take at a time: forward and for the input's gradient, and for the weights'. Measured.
@@ -164,44 +176,43 @@ func (r *replica) trunk() (*G.Node, error) {
 	return x, nil
 }
 
-// heads adds the heads and losses on the trunk's activations x and returns the total loss.
+// heads adds the heads that the Arch has and their losses on the trunk's activations x, and returns the total loss.
 func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 	var b builder
-	logits, err := r.policy(x)
-	if err != nil {
-		return nil, err
-	}
-	pooled, err := r.pool("value.", x)
-	if err != nil {
-		return nil, err
-	}
-	h, err := r.multiply(r.value, pooled, r.inputs[inGlobals])
-	if err != nil {
-		return nil, err
-	}
+	pooled := b.do(func() (*G.Node, error) { return r.pool("value.", x) })
+	h := b.do(func() (*G.Node, error) { return r.multiply(r.value, pooled, r.inputs[inGlobals]) })
 	h = b.rectify(b.bias(h, r.row(net.ValueDense+net.BiasName)))
-	wdl := b.bias(b.mul(h, r.param(net.WDLHead+net.WeightName)), r.row(net.WDLHead+net.BiasName))
-	rings := b.bias(b.mul(h, r.param(net.RingsHead+net.WeightName)), r.row(net.RingsHead+net.BiasName))
 
 	var total *G.Node
-	for i, l := range []struct{ logits, target *G.Node }{{logits, r.inputs[inPolicy]}, {wdl, r.inputs[inWDL]}, {rings, r.inputs[inRings]}} {
-		sum := b.do(func() (*G.Node, error) {
-			rows, err := r.crossEntropy([numLosses]string{"policy", "wdl", "rings"}[i], l.logits, l.target)
-			if err != nil {
-				return nil, err
-			}
-			return G.Sum(rows)
-		})
-		if b.err != nil {
-			break
+	loss := func(i int, rows *G.Node) {
+		sum := b.do(func() (*G.Node, error) { return G.Sum(rows) })
+		if b.err == nil {
+			G.Read(sum, &r.losses[i])
+			total = b.add(total, b.times(sum, scales[i]))
 		}
-		G.Read(sum, &r.losses[i])
-		scaled := b.times(sum, scales[i])
-		if total == nil {
-			total = scaled
-		} else {
-			total = b.add(total, scaled)
-		}
+	}
+	entropy := func(i int, logits, target *G.Node) {
+		loss(i, b.do(func() (*G.Node, error) { return r.crossEntropy(lossNames[i], logits, target) }))
+	}
+	moves := func(i int, head *moveHead) {
+		entropy(i, b.do(func() (*G.Node, error) { return r.moveLogits(head, x) }), r.inputs[moveTargets[head.index]])
+	}
+	dense := func(i int, name string, target int) {
+		entropy(i, b.bias(b.mul(h, r.param(name+net.WeightName)), r.row(name+net.BiasName)), r.inputs[target])
+	}
+	moves(lossPolicy, r.moves[policyMoves])
+	dense(lossWDL, net.WDLHead, inWDL)
+	if r.arch.Has(net.Rings) {
+		dense(lossRings, net.RingsHead, inRings)
+	}
+	if r.arch.Has(net.Reply) {
+		moves(lossReply, r.moves[replyMoves])
+	}
+	if r.arch.Has(net.Ownership) {
+		loss(lossOwnership, b.do(func() (*G.Node, error) { return r.ownership(x, r.inputs[inEndWeight]) }))
+	}
+	if r.arch.Has(net.Plies) {
+		dense(lossPlies, net.PliesHead, inPlies)
 	}
 	if b.err != nil {
 		return nil, fmt.Errorf("add the heads to the graph: %w", b.err)
@@ -225,7 +236,11 @@ func (b *builder) mul(x, y *G.Node) *G.Node {
 	return b.do(func() (*G.Node, error) { return G.Mul(x, y) })
 }
 
+// add is x + y, or y if x is nil.
 func (b *builder) add(x, y *G.Node) *G.Node {
+	if x == nil {
+		return y
+	}
 	return b.do(func() (*G.Node, error) { return G.Add(x, y) })
 }
 
@@ -257,6 +272,9 @@ func (r *replica) run(m *rows, sums *[numLosses]float64) error {
 		return fmt.Errorf("run the graph: %w", err)
 	}
 	for i, v := range r.losses {
+		if v == nil { // no such head
+			continue
+		}
 		l, ok := v.Data().(float32)
 		if !ok {
 			return fmt.Errorf("run the graph: loss %d is a %T", i, v.Data())
