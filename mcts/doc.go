@@ -23,6 +23,10 @@
 //
 // The same Evaluator answers, Params, Position, Budget and random source give the same Root, if the tree was Reset.
 //
+// One tree may be searched on several cores: with a Params.Batch above 1 the Searcher looks for several leaves, counting
+// those under way as visits (Liu et al., 2020), before it asks the Evaluator about all of them, which may share them out.
+// What is found does not depend on how fast the answers come.
+//
 // The package knows no network, no game record and no clock: a search that must end in time has a ctx with a deadline. It
 // does not recognise Positions that are reached in two ways, and it starts no goroutines.
 package mcts

@@ -28,7 +28,7 @@ func (s *Searcher) complete(n *node) completion {
 		child := &s.nodes[e.child]
 		p := float64(e.prior)
 		c.prior += p
-		if !n.viable(child.outcome) {
+		if child.visits == 0 || !n.viable(child.outcome) {
 			continue
 		}
 		c.visits += float64(child.visits)
@@ -44,12 +44,21 @@ func (s *Searcher) complete(n *node) completion {
 	return c
 }
 
+// completed is the completed Q of a tried Move, White's view.
+func (c completion) completed(child *node) float64 {
+	if child.visits == 0 {
+		return c.mixed
+	}
+	return child.q
+}
+
 // sigma is σ(q), equation 8, for the mover, of a Q in White's view.
 func (c completion) sigma(q float64) float64 { return c.scale * q }
 
 // selectGumbel is the place of the edge that a simulation takes at a node below the root: the viable, unproven Move with
 // the greatest π′(a) − N(a) / (1 + ΣN), equation 14, where π′ = softmax(logits + σ(completed Q)), equation 11. With
-// priors for logits, π′(a) is P(a)·exp σ(q(a)) over its sum, and all Moves without visits share one exponential.
+// priors for logits, π′(a) is P(a)·exp σ(q(a)) over its sum, and all Moves without visits share one exponential. N and ΣN
+// count what is awaited.
 func (s *Searcher) selectGumbel(n *node) int {
 	c := s.complete(n)
 	tried := s.triedOf(n)
@@ -60,7 +69,7 @@ func (s *Searcher) selectGumbel(n *node) int {
 	}
 	for _, e := range tried {
 		if child := &s.nodes[e.child]; n.viable(child.outcome) {
-			top = max(top, c.sigma(child.q))
+			top = max(top, c.sigma(c.completed(child)))
 		}
 	}
 	// First the sum, then the best.
@@ -72,10 +81,11 @@ func (s *Searcher) selectGumbel(n *node) int {
 	}
 	for i, e := range tried {
 		if child := &s.nodes[e.child]; n.viable(child.outcome) {
-			s.weights[i] = float64(e.prior) * math.Exp(c.sigma(child.q)-top)
+			s.weights[i] = float64(e.prior) * math.Exp(c.sigma(c.completed(child))-top)
 			sum += s.weights[i]
 		}
 	}
+	total := 1 + c.visits + float64(n.waiting)
 	best, most := -1, math.Inf(-1)
 	if open {
 		best, most = int(n.tried), next/sum
@@ -85,7 +95,7 @@ func (s *Searcher) selectGumbel(n *node) int {
 		if child.outcome != rules.Unfinished {
 			continue
 		}
-		if w := s.weights[i]/sum - float64(child.visits)/(1+c.visits); w > most {
+		if w := s.weights[i]/sum - float64(child.visits+int32(child.waiting))/total; w > most {
 			best, most = i, w
 		}
 	}
@@ -157,42 +167,58 @@ func (s *Searcher) searchGumbel(ctx context.Context, n int) (used int, err error
 	// The first open candidates are unproven. Those that a phase has dropped come next, best first, then those never
 	// visited: they fill the places of candidates that are proven.
 	open := len(s.candidates)
-	retire := func(k int) {
-		c := s.candidates[k]
-		copy(s.candidates[k:], s.candidates[k+1:])
-		s.candidates[len(s.candidates)-1] = c
-		open--
-	}
-	for k := 0; k < open; {
-		if _, child := s.rootChild(s.candidates[k].move); child != nil && child.outcome != rules.Unfinished {
-			retire(k)
-		} else {
-			k++
+	k := 0
+	// settle judges the leaves. Candidates in [low, high) that are proven now, or were from the start, are open no more.
+	settle := func(low, high int) error {
+		failed, err := s.judge(ctx)
+		used -= failed
+		for i := low; i < min(high, open); {
+			c := s.candidates[i]
+			if _, child := s.rootChild(c.move); child == nil || child.outcome == rules.Unfinished {
+				i++
+				continue
+			}
+			copy(s.candidates[i:], s.candidates[i+1:])
+			s.candidates[len(s.candidates)-1] = c
+			open--
+			high--
+			if i < k {
+				k--
+			}
 		}
+		return err
 	}
-	if n == 0 || open == 0 {
-		return 0, nil
+	if err := settle(0, open); err != nil || n == 0 || open == 0 {
+		return 0, err
 	}
 	for h := newHalving(n, min(s.params.Considered, n, open)); ; h = h.next() {
+		low, high := open, 0 // the candidates that leaves lie under
 		for range h.passes() {
-			for k := 0; k < min(h.width, open); {
+			for k = 0; k < min(h.width, open); {
 				if used == n || s.done(ctx) {
-					return used, nil
-				}
-				i, _ := s.rootChild(s.candidates[k].move)
-				if err := s.simulate(ctx, i); err != nil {
+					err := settle(0, 0)
 					return used, err
 				}
-				used++
-				if _, child := s.rootChild(s.candidates[k].move); child.outcome != rules.Unfinished {
-					retire(k)
-				} else {
+				i, _ := s.rootChild(s.candidates[k].move)
+				if s.simulate(i) {
+					used++
+					low, high = min(low, k), max(high, k+1)
 					k++
+					if len(s.leaves) < s.params.Batch {
+						continue
+					}
 				}
+				if err := settle(low, high); err != nil {
+					return used, err
+				}
+				low, high = open, 0
 			}
-			if open == 0 {
-				return used, nil
-			}
+		}
+		if err := settle(low, high); err != nil {
+			return used, err
+		}
+		if open == 0 {
+			return used, nil
 		}
 		width := min(h.width, open)
 		s.score(s.candidates[:width])

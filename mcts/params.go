@@ -61,6 +61,11 @@ type Params struct {
 	FPU       float64 // PUCT: how far below its parent a Move without visits starts, per √(prior visited); 0 to 2
 	LCB       float64 // PUCT: standard errors that the final choice subtracts from Q; at least 0
 
+	// Batch is how many leaves are looked for before the Evaluator judges them together, 1 to 256. With more than one,
+	// later ones are chosen without knowing what the earlier ones are worth: it costs some strength per simulation and
+	// pays where an Evaluator has several cores.
+	Batch int
+
 	Solver   bool // proven results climb, and what is proven is not visited again
 	MaxNodes int  // nodes the tree may hold, about 1 KB each; a search that fills it ends early; 1 to 16,000,000
 }
@@ -70,9 +75,11 @@ func DefaultParams() Params {
 	return Params{
 		Root: Gumbel, Considered: 16, CVisit: 50, CScale: 0.5,
 		CPuct: 1.5, CPuctBase: 19652, FPU: 0.25, LCB: 2,
-		Solver: true, MaxNodes: 1_000_000,
+		Batch: 1, Solver: true, MaxNodes: 1_000_000,
 	}
 }
+
+const maxBatch = 256
 
 // maxNodes keeps the index of an edge within an int32: rules.MaxMoves edges a node.
 const maxNodes = 16_000_000
@@ -94,6 +101,7 @@ func (p Params) Validate() error {
 	need(finite(p.CPuctBase, 1), "CPuctBase", p.CPuctBase, "a number of at least 1")
 	need(p.FPU >= 0 && p.FPU <= 2, "FPU", p.FPU, "0 to 2")
 	need(finite(p.LCB, 0), "LCB", p.LCB, "a number of at least 0")
+	need(p.Batch >= 1 && p.Batch <= maxBatch, "Batch", p.Batch, "1 to 256")
 	need(p.MaxNodes >= 1 && p.MaxNodes <= maxNodes, "MaxNodes", p.MaxNodes, "1 to 16000000")
 	return errors.Join(errs...)
 }

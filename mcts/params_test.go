@@ -26,6 +26,8 @@ func TestParams(t *testing.T) {
 		{"CPuctBase", with(func(p *Params) { p.CPuctBase = 0.5 })},
 		{"FPU", with(func(p *Params) { p.FPU = nan })},
 		{"LCB", with(func(p *Params) { p.LCB = -0.1 })},
+		{"Batch", with(func(p *Params) { p.Batch = 0 })},
+		{"Batch", with(func(p *Params) { p.Batch = maxBatch + 1 })},
 		{"MaxNodes", with(func(p *Params) { p.MaxNodes = 0 })},
 		{"MaxNodes", with(func(p *Params) { p.MaxNodes = maxNodes + 1 })},
 	} {
@@ -34,7 +36,7 @@ func TestParams(t *testing.T) {
 		}
 	}
 	bad := Params{}
-	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 4 {
+	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("not every fault is reported: %v", err)
 	}
 }

@@ -9,25 +9,33 @@ import (
 
 // selectPUCT is the place of the edge with the greatest Q + U, U = c·P·√ΣN / (1 + N), c = CPuct + ln((1 + ΣN +
 // CPuctBase) / CPuctBase) (Silver et al., 2018). Q is the mover's; a Move without visits has its parent's Q less
-// FPU·√(prior visited). Proven Moves are left alone.
+// FPU·√(prior visited), and so has a Move whose first visit is awaited. N counts what is awaited (Liu et al., 2020,
+// equation 4). Proven Moves are left alone.
 func (s *Searcher) selectPUCT(n *node) int {
 	sign := n.sign()
-	total := float64(n.visits - 1)
+	total := float64(n.visits - 1 + int32(n.waiting))
 	c := s.params.CPuct + math.Log((1+total+s.params.CPuctBase)/s.params.CPuctBase)
 	u := c * math.Sqrt(max(1, total))
 	best, most, prior := -1, math.Inf(-1), 0.0
+	for _, e := range s.triedOf(n) {
+		prior += float64(e.prior)
+	}
+	first := sign*n.q - s.params.FPU*math.Sqrt(prior)
 	for i, e := range s.triedOf(n) {
 		child := &s.nodes[e.child]
-		prior += float64(e.prior)
 		if child.outcome != rules.Unfinished {
 			continue
 		}
-		if w := sign*child.q + u*float64(e.prior)/float64(1+child.visits); w > most {
+		q := first
+		if child.visits > 0 {
+			q = sign * child.q
+		}
+		if w := q + u*float64(e.prior)/float64(1+child.visits+int32(child.waiting)); w > most {
 			best, most = i, w
 		}
 	}
 	if n.tried < n.count {
-		w := sign*n.q - s.params.FPU*math.Sqrt(prior) + u*float64(s.edgesOf(n)[n.tried].prior)
+		w := first + u*float64(s.edgesOf(n)[n.tried].prior)
 		if w > most {
 			best = int(n.tried)
 		}
@@ -38,12 +46,18 @@ func (s *Searcher) selectPUCT(n *node) int {
 // searchPUCT spends up to n simulations.
 func (s *Searcher) searchPUCT(ctx context.Context, n int) (used int, err error) {
 	for used < n && !s.done(ctx) {
-		if err := s.simulate(ctx, s.selectPUCT(&s.nodes[0])); err != nil {
-			return used, err
+		if s.simulate(s.selectPUCT(&s.nodes[0])) {
+			used++
+			if len(s.leaves) < s.params.Batch {
+				continue
+			}
 		}
-		used++
+		if failed, err := s.judge(ctx); err != nil {
+			return used - failed, err
+		}
 	}
-	return used, nil
+	failed, err := s.judge(ctx)
+	return used - failed, err
 }
 
 // minShare of the visits of the most visited Move is what a Move needs to be chosen.

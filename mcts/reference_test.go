@@ -20,17 +20,26 @@ type plainNode struct {
 	children map[rules.Move]*plainNode
 	value    float64 // for White
 	sum      float64 // of all values that came up, for White
-	n        float64
+	n        float64 // 0 as long as the node waits to be judged
+	waiting  float64 // simulations through here that wait
 }
 
 // plain is the plain search.
 type plain struct {
-	eval Evaluator
-	p    Params
+	eval  Evaluator
+	p     Params
+	paths [][]*plainNode // from the root to leaves that wait
 }
 
 func (s plain) expand(pos rules.Position) *plainNode {
-	n := &plainNode{pos: pos, prior: map[rules.Move]float64{}, children: map[rules.Move]*plainNode{}, n: 1}
+	n := &plainNode{pos: pos, prior: map[rules.Move]float64{}, children: map[rules.Move]*plainNode{}}
+	s.judge(n)
+	return n
+}
+
+func (s plain) judge(n *plainNode) {
+	n.n = 1
+	pos := n.pos
 	if res, over := pos.Result(); over {
 		n.value = float64(res.Outcome.Value())
 	} else {
@@ -45,13 +54,20 @@ func (s plain) expand(pos rules.Position) *plainNode {
 		n.value = float64(q.Value)
 	}
 	n.sum = n.value
-	return n
 }
 
 // visits is N(a), q is Q(a) for the player to move at n.
 func (n *plainNode) visits(m rules.Move) float64 {
 	if c := n.children[m]; c != nil {
 		return c.n
+	}
+	return 0
+}
+
+// taken is N(a) and what waits below.
+func (n *plainNode) taken(m rules.Move) float64 {
+	if c := n.children[m]; c != nil {
+		return c.n + c.waiting
 	}
 	return 0
 }
@@ -68,7 +84,10 @@ func (n *plainNode) q(m rules.Move) float64 { return n.forMover(n.children[m].su
 // completed is the completed Q of every Move and max N, as appendix D of Danihelka et al. writes them.
 func (n *plainNode) completed() (q map[rules.Move]float64, most float64) {
 	var visits, prior, weighted float64
-	for m := range n.children {
+	for m, c := range n.children {
+		if c.n == 0 {
+			continue
+		}
 		visits += n.visits(m)
 		most = max(most, n.visits(m))
 		prior += n.prior[m]
@@ -80,7 +99,7 @@ func (n *plainNode) completed() (q map[rules.Move]float64, most float64) {
 	}
 	q = map[rules.Move]float64{}
 	for _, m := range n.legal {
-		if q[m] = mixed; n.children[m] != nil {
+		if q[m] = mixed; n.visits(m) > 0 {
 			q[m] = n.q(m)
 		}
 	}
@@ -118,56 +137,93 @@ func (s plain) improved(n *plainNode) map[rules.Move]float64 {
 func (s plain) pick(n *plainNode) rules.Move {
 	score := map[rules.Move]float64{}
 	total, prior := 0.0, 0.0
-	for m := range n.children {
-		total += n.visits(m)
+	for m, c := range n.children {
+		total += c.n + c.waiting
 		prior += n.prior[m]
 	}
 	if s.p.Root == Gumbel {
 		for m, p := range s.improved(n) {
-			score[m] = p - n.visits(m)/(1+total)
+			score[m] = p - n.taken(m)/(1+total)
 		}
 	} else {
 		c := s.p.CPuct + math.Log((total+1+s.p.CPuctBase)/s.p.CPuctBase)
 		for _, m := range n.legal {
 			q := n.forMover(n.sum/n.n) - s.p.FPU*math.Sqrt(prior)
-			if n.children[m] != nil {
+			if n.visits(m) > 0 {
 				q = n.q(m)
 			}
-			score[m] = q + c*n.prior[m]*math.Sqrt(max(1, total))/(1+n.visits(m))
+			score[m] = q + c*n.prior[m]*math.Sqrt(max(1, total))/(1+n.taken(m))
 		}
 	}
 	return slices.MaxFunc(n.legal, func(a, b rules.Move) int { return cmp.Compare(score[a], score[b]) })
 }
 
-// visit is one simulation below n, and returns its value for White.
-func (s plain) visit(n *plainNode, m rules.Move) float64 {
-	c := n.children[m]
-	var v float64
-	switch {
-	case c == nil:
-		next := n.pos
-		next.Play(m)
-		n.children[m] = s.expand(next)
-		v = n.children[m].value
-	case len(c.legal) == 0:
-		v = c.value
-		c.n++
-		c.sum += v
-	default:
-		v = s.visit(c, s.pick(c))
+// visit is one simulation below root by m. It returns false if it ends at a leaf that waits already.
+func (s *plain) visit(root *plainNode, m rules.Move) bool {
+	path := []*plainNode{root}
+	for {
+		n := path[len(path)-1]
+		c := n.children[m]
+		if c == nil {
+			c = &plainNode{pos: n.pos, prior: map[rules.Move]float64{}, children: map[rules.Move]*plainNode{}}
+			c.pos.Play(m)
+			n.children[m] = c
+			path = append(path, c)
+			for _, n := range path {
+				n.waiting++
+			}
+			s.paths = append(s.paths, path)
+			return true
+		}
+		path = append(path, c)
+		switch {
+		case c.n == 0:
+			return false
+		case len(c.legal) == 0:
+			for _, n := range path {
+				n.n++
+				n.sum += c.value
+			}
+			return true
+		}
+		m = s.pick(c)
 	}
-	n.n++
-	n.sum += v
-	return v
+}
+
+// settle judges what waits.
+func (s *plain) settle() {
+	for _, path := range s.paths {
+		leaf := path[len(path)-1]
+		s.judge(leaf)
+		for i, n := range path {
+			n.waiting--
+			if i < len(path)-1 {
+				n.n++
+				n.sum += leaf.value
+			}
+		}
+	}
+	s.paths = nil
+}
+
+// simulate is one simulation by the Move that pick returns, however often it takes for what waits to be judged.
+func (s *plain) simulate(root *plainNode, pick func() rules.Move) {
+	for !s.visit(root, pick()) {
+		s.settle()
+	}
+	if len(s.paths) == s.p.Batch {
+		s.settle()
+	}
 }
 
 // search is n simulations at root, which may have children from an earlier search: what they cost then counts in no
 // budget and in no choice. g is the noise for legal Moves ascending, 0 without.
-func (s plain) search(root *plainNode, n int, g []float64) (best rules.Move) {
+func (s *plain) search(root *plainNode, n int, g []float64) (best rules.Move) {
 	if s.p.Root == PUCT {
 		for range n {
-			root.visit(s)
+			s.simulate(root, func() rules.Move { return s.pick(root) })
 		}
+		s.settle()
 		return 0
 	}
 	now := map[rules.Move]int{} // visits of this search
@@ -187,12 +243,13 @@ func (s plain) search(root *plainNode, n int, g []float64) (best rules.Move) {
 		for range max(1, n/(max(1, int(math.Ceil(math.Log2(float64(m)))))*len(left))) {
 			for _, a := range left {
 				if spent < n {
-					s.visit(root, a)
+					s.simulate(root, func() rules.Move { return a })
 					now[a]++
 					spent++
 				}
 			}
 		}
+		s.settle()
 		left = rank(left, s.sigma(root))
 		if len(left) > 2 {
 			left = left[:max(2, len(left)/2)]
@@ -205,8 +262,6 @@ func (s plain) search(root *plainNode, n int, g []float64) (best rules.Move) {
 	all := rank(slices.Clone(root.legal), s.sigma(root))
 	return all[slices.IndexFunc(all, func(a rules.Move) bool { return now[a] == most })]
 }
-
-func (n *plainNode) visit(s plain) { s.visit(n, s.pick(n)) }
 
 // The search agrees with the plain one, at budgets from 0 up.
 func TestPlainSearch(t *testing.T) {
@@ -234,7 +289,7 @@ func TestPlainSearch(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					plain := plain{arbitrary, p}
+					plain := plain{eval: arbitrary, p: p}
 					root := plain.expand(pos)
 					best := plain.search(root, n, noiseOf(len(root.legal), noise, newRand(seed)))
 					checkRoot(t, r, pos)
@@ -260,7 +315,7 @@ func TestPlainSearchGoesOn(t *testing.T) {
 			pos := playRandom(rules.New(v), rng.IntN(int(v.Rings)+20), rng)
 			p.Considered = []int{2, 5, 16, 130}[seed%4]
 			p.CVisit = []float64{50, 3, 0}[seed%3]
-			s, plain := New(arbitrary, p), plain{arbitrary, p}
+			s, plain := New(arbitrary, p), plain{eval: arbitrary, p: p}
 			var root *plainNode
 			for _, n := range []int{150, 6, 40, 3, 9} {
 				if pos.Phase() == rules.PhaseOver || len(pos.AppendMoves(nil)) == 1 {

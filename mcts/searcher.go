@@ -18,9 +18,9 @@ type Searcher struct {
 	params     Params
 	nodes      []node // nodes[0] is the root, if there is a tree
 	edges      []edge
-	moved      []int32 // Advance: where each node has gone
-	query      Query
-	batch      [1]*Query // &query
+	moved      []int32  // Advance: where each node has gone
+	leaves     []leaf   // room for as many as are judged at a time
+	batch      []*Query // those of the leaves that the Evaluator is to judge
 	candidates []candidate
 	weights    [rules.MaxMoves]float64
 	root       []RootEdge
@@ -32,10 +32,14 @@ func New(eval Evaluator, p Params) *Searcher {
 		eval: eval, params: p,
 		candidates: make([]candidate, 0, rules.MaxMoves),
 		root:       make([]RootEdge, 0, rules.MaxMoves),
+		leaves:     make([]leaf, p.Batch),
+		batch:      make([]*Query, 0, p.Batch),
 	}
-	s.query.Legal = make([]rules.Move, 0, rules.MaxMoves)
-	s.query.Prior = make([]float32, 0, rules.MaxMoves)
-	s.batch[0] = &s.query
+	for i := range s.leaves {
+		q := &s.leaves[i].query
+		q.Legal, q.Prior = make([]rules.Move, 0, rules.MaxMoves), make([]float32, 0, rules.MaxMoves)
+	}
+	s.leaves = s.leaves[:0]
 	return s
 }
 
@@ -89,8 +93,8 @@ func (s *Searcher) Search(ctx context.Context, pos rules.Position, b Budget, rng
 	if len(s.nodes) == 0 || s.nodes[0].pos != pos {
 		s.Reset()
 		s.reserve(b.Simulations)
-		s.query.Pos = pos
-		if err := s.add(ctx, none); err != nil {
+		s.add(pos, none)
+		if _, err := s.judge(ctx); err != nil {
 			return Root{}, err
 		}
 	} else {

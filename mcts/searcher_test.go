@@ -80,12 +80,14 @@ func with(change func(*Params)) Params {
 
 var policies = []RootPolicy{Gumbel, PUCT}
 
-// forPolicies runs a test for each root policy.
+// forPolicies runs a test for each root policy, with leaves judged one by one and several at a time.
 func forPolicies(t *testing.T, f func(*testing.T, Params)) {
 	for _, r := range policies {
-		t.Run(r.String(), func(t *testing.T) {
-			f(t, with(func(p *Params) { p.Root = r }))
-		})
+		for _, batch := range []int{1, 5} {
+			t.Run(fmt.Sprintf("%v/batch %d", r, batch), func(t *testing.T) {
+				f(t, with(func(p *Params) { p.Root, p.Batch = r, batch }))
+			})
+		}
 	}
 }
 
@@ -132,9 +134,15 @@ func checkRoot(t *testing.T, r Root, pos rules.Position) {
 // checkTree fails unless the tree keeps its laws.
 func checkTree(t *testing.T, s *Searcher) {
 	t.Helper()
+	if len(s.leaves) != 0 {
+		t.Fatalf("%d leaves wait", len(s.leaves))
+	}
 	edges := int32(0)
 	for i := range s.nodes {
 		n := &s.nodes[i]
+		if n.waiting != 0 || n.visits == 0 {
+			t.Fatalf("node %d: N = %d, waits for %d", i, n.visits, n.waiting)
+		}
 		if n.first != edges {
 			t.Fatalf("node %d: edges begin at %d: want %d", i, n.first, edges)
 		}
@@ -414,7 +422,7 @@ func TestBadEvaluator(t *testing.T) {
 					t.Error("the cause is lost")
 				}
 				checkTree(t, s)
-				if len(s.nodes) != last-1 {
+				if n := len(s.nodes); n >= last || n < last-p.Batch {
 					t.Fatalf("%s at call %d: %d nodes", test.name, last, len(s.nodes))
 				}
 				search(t, s, pos, 100)
@@ -456,7 +464,7 @@ func TestStop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Simulations != want {
+				if r.Simulations <= want-p.Batch || r.Simulations >= want+p.Batch {
 					t.Fatalf("stopped at call %d: %d simulations: want %d", last, r.Simulations, want)
 				}
 				checkTree(t, s)

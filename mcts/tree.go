@@ -18,7 +18,7 @@ const minPrior = 1e-9
 // they, and only they, have children. The next one is always the best of the rest, so a selection looks no further.
 //
 // Laws: N = 1 + the sum of the children's N. A child comes after its parent in the arena, and so do its edges. With the
-// solver, outcome is what best play from here leads to, as soon as that is proven.
+// solver, outcome is what best play from here leads to, as soon as that is proven. Between two Searches nothing waits.
 type node struct {
 	pos    rules.Position
 	spread float64 // sum of squared differences between Q and the values that came up
@@ -26,10 +26,14 @@ type node struct {
 	raw    float64 // White's view: the Evaluator's value, or the result where the game is over
 	parent int32
 	first  int32
-	visits int32 // N, its own evaluation included
+	visits int32 // N, its own evaluation included; 0 while that is awaited
 	plies  int32 // proven: Moves to the end of the game, if both sides play as the proof does
 	count  int16 // 0 where the game is over
 	tried  int16
+	// waiting is the number of leaves at or below the node that are not judged yet, O of Liu et al., "Watch the
+	// unobserved: a simple approach to parallelizing Monte Carlo tree search", 2020: a selection counts them as visits
+	// that have yet to bring a value.
+	waiting int16
 
 	outcome rules.Outcome // Unfinished until proven
 }
@@ -74,36 +78,102 @@ func (s *Searcher) find(n *node, m rules.Move) int {
 	return -1
 }
 
-// add appends a node for the Position in s.query, judged by the rules if the game is over and else by the Evaluator.
-// If it returns an error, the tree is as it was.
-func (s *Searcher) add(ctx context.Context, parent int32) error {
-	q := &s.query
-	n := node{pos: q.Pos, parent: parent, first: int32(len(s.edges)), visits: 1}
-	if result, over := q.Pos.Result(); over {
-		n.raw = float64(result.Outcome.Value())
-		if s.params.Solver {
-			n.outcome = result.Outcome
-		}
-	} else {
-		q.Legal = q.Pos.AppendMoves(q.Legal[:0])
+// A leaf is a node that waits to be judged and backed up. Those that wait are the last of the arena, in their order.
+type leaf struct {
+	query Query
+	node  int32
+	over  bool // by the rules: there is nothing to ask
+}
+
+// add appends a node for pos, a child of parent, to the arena and to the leaves, which must have room.
+func (s *Searcher) add(pos rules.Position, parent int32) {
+	s.leaves = s.leaves[:len(s.leaves)+1]
+	l := &s.leaves[len(s.leaves)-1]
+	n := node{pos: pos, parent: parent, first: int32(len(s.edges))}
+	l.node = int32(len(s.nodes))
+	if _, l.over = pos.Result(); !l.over {
+		q := &l.query
+		q.Pos, q.Value = pos, 0
+		q.Legal = pos.AppendMoves(q.Legal[:0])
 		q.Prior = q.Prior[:len(q.Legal)]
-		q.Value = 0
 		clear(q.Prior)
-		if err := s.eval.Evaluate(ctx, s.batch[:]); err != nil {
-			return fmt.Errorf("mcts: evaluate position %v: %w", &q.Pos, err)
+		n.count = int16(len(q.Legal))
+		for _, m := range q.Legal {
+			s.edges = append(s.edges, edge{m, 0, none})
 		}
-		if err := q.check(); err != nil {
-			return err
-		}
-		n.raw, n.count = float64(q.Value), int16(len(q.Legal))
-		for i, m := range q.Legal {
-			s.edges = append(s.edges, edge{m, max(q.Prior[i], minPrior), none})
-		}
-		s.bringNext(&n)
 	}
-	n.q = n.raw
 	s.nodes = append(s.nodes, n)
-	return nil
+	s.wait(l.node, 1)
+}
+
+// judge asks the Evaluator about the leaves and backs up what it says, in the order in which they were found. If it
+// fails, the tree is as if they had never been found, and it returns how many they were.
+func (s *Searcher) judge(ctx context.Context) (failed int, err error) {
+	s.batch = s.batch[:0]
+	for i := range s.leaves {
+		if l := &s.leaves[i]; !l.over {
+			s.batch = append(s.batch, &l.query)
+		}
+	}
+	if len(s.batch) > 0 {
+		if err = s.eval.Evaluate(ctx, s.batch); err != nil {
+			err = fmt.Errorf("mcts: evaluate position %v: %w", &s.batch[0].Pos, err)
+		}
+		for i := 0; err == nil && i < len(s.batch); i++ {
+			err = s.batch[i].check()
+		}
+		if err != nil {
+			failed = len(s.leaves)
+			s.drop()
+			return failed, err
+		}
+	}
+	for i := range s.leaves {
+		l := &s.leaves[i]
+		n := &s.nodes[l.node]
+		if l.over {
+			result, _ := n.pos.Result()
+			n.raw = float64(result.Outcome.Value())
+			if s.params.Solver {
+				n.outcome = result.Outcome
+			}
+		} else {
+			n.raw = float64(l.query.Value)
+			for k, edges := 0, s.edgesOf(n); k < len(edges); k++ {
+				edges[k].prior = max(l.query.Prior[k], minPrior)
+			}
+			s.bringNext(n)
+		}
+		n.q, n.visits = n.raw, 1
+		s.wait(l.node, -1)
+		s.backUp(l.node)
+	}
+	s.leaves = s.leaves[:0]
+	return 0, nil
+}
+
+// drop takes the leaves out of the tree.
+func (s *Searcher) drop() {
+	for i := len(s.leaves) - 1; i >= 0; i-- {
+		n := &s.nodes[s.leaves[i].node]
+		if n.parent != none {
+			s.wait(n.parent, -1)
+			p := &s.nodes[n.parent]
+			p.tried--
+			s.edges[p.first+int32(p.tried)].child = none // the latest child is the last one tried
+			s.bringNext(p)
+		}
+		s.edges = s.edges[:n.first]
+		s.nodes = s.nodes[:len(s.nodes)-1]
+	}
+	s.leaves = s.leaves[:0]
+}
+
+// wait adds d to what the node at i and all above it wait for.
+func (s *Searcher) wait(i int32, d int16) {
+	for ; i != none; i = s.nodes[i].parent {
+		s.nodes[i].waiting += d
+	}
 }
 
 // check returns an error that names the first answer that is out of range.
@@ -140,37 +210,38 @@ func (s *Searcher) bringNext(n *node) {
 	}
 }
 
-// simulate descends from the root by the edge at place i, adds a node or arrives where the game is over, and backs up.
-// If it returns an error, the tree is as it was.
-func (s *Searcher) simulate(ctx context.Context, i int) error {
+// simulate descends from the root by the edge at place i, until it adds a leaf or arrives where the game is over, which
+// it backs up at once. It returns false, having changed nothing, if it met a leaf that is not judged yet.
+func (s *Searcher) simulate(i int) bool {
 	at := int32(0)
 	for {
 		n := &s.nodes[at]
-		e := &s.edges[n.first+int32(i)]
+		e := s.edges[n.first+int32(i)]
 		if e.child == none {
-			s.query.Pos = n.pos
-			s.query.Pos.Play(e.move)
-			if err := s.add(ctx, at); err != nil {
-				return err
-			}
+			child := int32(len(s.nodes))
+			pos := n.pos
+			pos.Play(e.move)
+			s.add(pos, at)
 			n = &s.nodes[at] // the arenas may have moved
-			tried := s.edgesOf(n)
-			tried[i].child = int32(len(s.nodes) - 1)
-			tried[i], tried[n.tried] = tried[n.tried], tried[i]
+			edges := s.edgesOf(n)
+			edges[i].child = child
+			edges[i], edges[n.tried] = edges[n.tried], edges[i]
 			n.tried++
 			s.bringNext(n)
-			at = int32(len(s.nodes) - 1)
-			break
+			return true
 		}
 		at = e.child
-		if s.nodes[at].count == 0 {
-			s.nodes[at].visits++
-			break
+		n = &s.nodes[at]
+		switch {
+		case n.visits == 0:
+			return false
+		case n.count == 0:
+			n.visits++
+			s.backUp(at)
+			return true
 		}
-		i = s.selectEdge(&s.nodes[at])
+		i = s.selectEdge(n)
 	}
-	s.backUp(at)
-	return nil
 }
 
 // backUp tells every ancestor of the node at i of its value, which is White's: no sign changes on the way.
