@@ -12,6 +12,8 @@
 //	p.Forward(planes, legal, &out)
 //	p.Auxiliary(replies, &aux) // only to look at what else the network expects
 //
+// Weights.CompileInt8 makes a Program that is faster and less exact, on some machines; CompareInt8 measures both.
+//
 // # What the network computes
 //
 // Everything is from the side to move's view, over the 11 × 11 grid of rules.Point.Grid; cells that are no Points of the

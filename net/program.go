@@ -40,6 +40,7 @@ type Program struct {
 	vector  []float32 // the pooled vector, then the globals, then zeros
 	bias    []float32 // the bias of a layer that depends on the Position
 	hidden  []float32 // the value head's hidden layer
+	x8, y8  []uint8   // x and y in bytes; nil unless the trunk is trunk8
 }
 
 // packed is what the Programs of the same Weights share. It never changes.
@@ -49,6 +50,7 @@ type packed struct {
 	input       layer
 	globals     []float32 // [NumGlobals][C]
 	blocks      []block
+	trunk8      *trunk8 // instead of the blocks' convolutions; nil as a rule
 	policy      pointHead
 	value       dense
 	wdl, rings  []float32 // [ValueHidden][3], [ValueHidden][7]
@@ -133,13 +135,18 @@ func (w *Weights) copyOf(name string) []float32 {
 }
 
 func (w *Weights) layer(c kernel.Conv, name string) layer {
-	scaled, scale := w.copyOf(name+WeightName), w.Tensor(name+ScaleName).Data
-	for i := range scaled {
-		scaled[i] *= scale[i%len(scale)]
-	}
 	l := layer{kernel.Alloc(c.PackedLen()), w.copyOf(name + BiasName)}
-	c.Pack(l.u, scaled)
+	c.Pack(l.u, w.scaled(name))
 	return l
+}
+
+// scaled is the weights of a convolution with its scale.
+func (w *Weights) scaled(name string) []float32 {
+	x, scale := w.copyOf(name+WeightName), w.Tensor(name+ScaleName).Data
+	for i := range x {
+		x[i] *= scale[i%len(scale)]
+	}
+	return x
 }
 
 func (w *Weights) pointHead(name string) pointHead {
@@ -163,7 +170,7 @@ func (w *Weights) dense(set *kernel.Set, name string, bias []float32) dense {
 func (s *packed) program() *Program {
 	c := s.arch.Channels
 	n := kernel.ActivationLen(c)
-	return &Program{
+	p := &Program{
 		packed:  s,
 		scratch: kernel.NewScratch(1, c),
 		in:      kernel.Alloc(kernel.ActivationLen(NumPlanes)),
@@ -174,6 +181,10 @@ func (s *packed) program() *Program {
 		bias:    kernel.Alloc(c),
 		hidden:  kernel.Alloc(ValueHidden),
 	}
+	if s.trunk8 != nil {
+		p.x8, p.y8 = kernel.AllocBytes[uint8](kernel.ByteLen(c)), kernel.AllocBytes[uint8](kernel.ByteLen(c))
+	}
+	return p
 }
 
 // Clone returns a Program for another goroutine. It shares the packed weights, which never change.
@@ -190,32 +201,14 @@ func (p *Program) ISA() string { return p.set.Name() }
 func (p *Program) Forward(planes []float32, legal []rules.Move, out *Output) {
 	planes, logits := planes[:PlaneLen], out.Logits[:len(legal)]
 	globals := planes[NumPlanes*Cells:]
-	p.cells = p.cells[:0]
-	for cell, on := range planes[PlaneBoard*Cells:][:Cells] {
-		if on != 0 {
-			p.cells = append(p.cells, cell)
+	p.enter(planes)
+	if p.trunk8 != nil {
+		p.runTrunk8()
+	} else {
+		for i := range p.blocks {
+			p.one(&p.blocks[i])
+			p.two(&p.blocks[i])
 		}
-	}
-
-	copy(p.bias, p.input.bias)
-	for i, g := range globals {
-		if g != 0 {
-			addScaled(p.bias, p.globals[i*len(p.bias):], g)
-		}
-	}
-	kernel.ToBlocks(p.in, planes, NumPlanes)
-	p.first.Forward(p.scratch, 1, p.x, p.in, p.input.u, p.bias, nil)
-	for i := range p.blocks {
-		b := &p.blocks[i]
-		p.conv.Forward(p.scratch, 1, p.y, p.x, b.one.u, b.one.bias, nil)
-		bias := b.two.bias
-		if b.pool != nil {
-			p.pool(p.y)
-			bias = p.bias
-			b.pool.product.Forward(bias, p.vector, b.pool.u, 1)
-			addScaled(bias, b.two.bias, 1)
-		}
-		p.conv.Forward(p.scratch, 1, p.x, p.y, b.two.u, bias, p.x)
 	}
 
 	for i, m := range legal {
@@ -235,6 +228,45 @@ func (p *Program) Forward(planes []float32, legal []rules.Move, out *Output) {
 			}
 		}
 	}
+}
+
+// enter lists the Points of the board and sets x to the first layer's activations.
+func (p *Program) enter(planes []float32) {
+	p.cells = p.cells[:0]
+	for cell, on := range planes[PlaneBoard*Cells:][:Cells] {
+		if on != 0 {
+			p.cells = append(p.cells, cell)
+		}
+	}
+	copy(p.bias, p.input.bias)
+	for i, g := range planes[NumPlanes*Cells:] {
+		if g != 0 {
+			addScaled(p.bias, p.globals[i*len(p.bias):], g)
+		}
+	}
+	kernel.ToBlocks(p.in, planes, NumPlanes)
+	p.first.Forward(p.scratch, 1, p.x, p.in, p.input.u, p.bias, nil)
+}
+
+// one computes y, a block's inner activations, from x.
+func (p *Program) one(b *block) {
+	p.conv.Forward(p.scratch, 1, p.y, p.x, b.one.u, b.one.bias, nil)
+}
+
+// two computes x, a block's activations, from y and x.
+func (p *Program) two(b *block) {
+	p.conv.Forward(p.scratch, 1, p.x, p.y, b.two.u, p.secondBias(b), p.x)
+}
+
+// secondBias is the bias of a block's second convolution, from y if the block pools.
+func (p *Program) secondBias(b *block) []float32 {
+	if b.pool == nil {
+		return b.two.bias
+	}
+	p.pool(p.y)
+	b.pool.product.Forward(p.bias, p.vector, b.pool.u, 1)
+	addScaled(p.bias, b.two.bias, 1)
+	return p.bias
 }
 
 // Auxiliary tells what the other heads say about the Position of the last Forward: replies are any Moves in any order, as

@@ -125,8 +125,9 @@ func genericConv8(x []uint8, w []int8, y []float32, q []uint8, scale, bias, res 
 				if px < 0 || px >= Side || py < 0 || py >= Side || !OnBoard(py*Side+px) {
 					continue
 				}
-				for ch := range c.in {
-					sum += int32(x[(ch/byteBlock*Cells+py*Side+px)*byteBlock+ch%byteBlock]) * int32(w[c.at(tap, ch, o)])
+				for ch := 0; ch < c.in; ch += 4 {
+					a, b := (*[4]uint8)(x[(ch/byteBlock*Cells+py*Side+px)*byteBlock+ch%byteBlock:]), (*[4]int8)(w[c.at(tap, ch, o):])
+					sum += int32(a[0])*int32(b[0]) + int32(a[1])*int32(b[1]) + int32(a[2])*int32(b[2]) + int32(a[3])*int32(b[3])
 				}
 			}
 			i := (o/Lanes*Cells+cell)*Lanes + o%Lanes
