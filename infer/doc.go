@@ -13,5 +13,8 @@
 // An answer depends on the Program, the Position and Params.Seed alone, never on what was asked before: games can be
 // played again, with or without a cache, on one goroutine or on many.
 //
-// The package knows no tree, no games and no files, and starts no goroutine.
+// For a tree that is searched on several cores (mcts.Params.Batch) an Evaluator shares a batch out to Params.Cores
+// goroutines; the cache and the answers are the same as on one.
+//
+// The package knows no tree, no games and no files.
 package infer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"yinshzero/mcts"
@@ -19,6 +20,10 @@ type Params struct {
 	// Symmetry shows the network each Position under one of the twelve symmetries, drawn from the Position and Seed. A
 	// search then averages over the network's asymmetries.
 	Symmetry bool
+	// AverageRoot answers a query with Root set by the mean over all twelve symmetries.
+	AverageRoot bool
+	// Cores is how many queries of a batch are answered at the same time, up to 256; 0 is 1.
+	Cores int
 	// Seed decides which symmetry a Position is shown under.
 	Seed uint64
 }
@@ -29,24 +34,37 @@ const maxCache = 1 << 24
 // DefaultParams are those of self-play.
 func DefaultParams() Params { return Params{CacheSize: 20000, Symmetry: true} }
 
+const maxCores = 256
+
 // Validate returns an error unless p is in range.
 func (p Params) Validate() error {
+	if p.Cores < 0 || p.Cores > maxCores {
+		return fmt.Errorf("evaluation on %d cores: want 0 to %d", p.Cores, maxCores)
+	}
 	if p.CacheSize < 0 || p.CacheSize > maxCache {
 		return fmt.Errorf("cache size is %d positions: want 0 to %d", p.CacheSize, maxCache)
 	}
 	return nil
 }
 
-// An Evaluator is an mcts.Evaluator that asks a network. It belongs to one goroutine; others may read Counts only.
+// An Evaluator is an mcts.Evaluator that asks a network. It belongs to one goroutine; others may read Counts only. With
+// several Cores, Evaluate runs goroutines of its own, and none when it has returned.
 type Evaluator struct {
+	params Params
+	cache  []entry // direct-mapped by the Position's hash
+	asked  []*mcts.Query
+	seats  []seat
+
+	evaluations, hits atomic.Int64
+}
+
+// A seat is what one goroutine needs to ask the network.
+type seat struct {
 	program *net.Program
-	params  Params
-	cache   []entry // direct-mapped by the Position's hash
 	planes  []float32
 	moves   []rules.Move // the legal Moves under the symmetry
 	out     net.Output
-
-	evaluations, hits atomic.Int64
+	sum     []float32 // of the priors over the symmetries
 }
 
 // An entry is what the cache holds about a Position.
@@ -59,69 +77,160 @@ type entry struct {
 
 // New returns an Evaluator over program, which from then on belongs to the Evaluator. p must be valid.
 func New(program *net.Program, p Params) *Evaluator {
-	return &Evaluator{
-		program: program,
-		params:  p,
-		cache:   make([]entry, p.CacheSize),
-		planes:  make([]float32, 0, net.PlaneLen),
-		moves:   make([]rules.Move, 0, rules.MaxMoves),
-		out:     net.Output{Logits: make([]float32, rules.MaxMoves)},
+	e := &Evaluator{params: p, cache: make([]entry, p.CacheSize), seats: make([]seat, max(1, p.Cores))}
+	for i := range e.seats {
+		if i > 0 {
+			program = program.Clone()
+		}
+		e.seats[i] = seat{
+			program: program,
+			planes:  make([]float32, 0, net.PlaneLen),
+			moves:   make([]rules.Move, 0, rules.MaxMoves),
+			out:     net.Output{Logits: make([]float32, rules.MaxMoves)},
+			sum:     make([]float32, rules.MaxMoves),
+		}
 	}
+	return e
 }
 
-// Evaluate fills Prior and Value of every query; it allocates nothing. Prior is the softmax of the network's logits over
-// the legal Moves, Value the probability that White wins less that of Black. It fails if ctx is done, or if the network's
-// answer is not finite: then the weights are of no use.
+// Evaluate fills Prior and Value of every query; on one core it allocates nothing. Prior is the softmax of the network's
+// logits over the legal Moves, Value the probability that White wins less that of Black. It fails if ctx is done, or if
+// the network's answer is not finite: then the weights are of no use.
 func (e *Evaluator) Evaluate(ctx context.Context, batch []*mcts.Query) error {
+	e.asked = e.asked[:0]
 	for _, q := range batch {
-		if err := ctx.Err(); err != nil {
-			return err
+		if !e.recall(q) {
+			e.asked = append(e.asked, q)
 		}
-		if err := e.evaluate(q); err != nil {
-			return fmt.Errorf("evaluate %v: %w", &q.Pos, err)
+	}
+	var err error
+	if n := min(len(e.seats), len(e.asked)); n > 1 {
+		err = e.share(ctx, e.seats[:n])
+	} else {
+		for _, q := range e.asked {
+			if err = e.evaluate(ctx, &e.seats[0], q); err != nil {
+				break
+			}
 		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, q := range e.asked {
+		e.remember(q)
 	}
 	return nil
 }
 
-func (e *Evaluator) evaluate(q *mcts.Query) error {
-	hash := q.Pos.Hash()
-	var slot *entry
-	if len(e.cache) > 0 {
-		slot = &e.cache[hash%uint64(len(e.cache))]
-		if int(slot.n) == len(q.Legal) && slot.pos == q.Pos {
-			e.hits.Add(1)
-			copy(q.Prior, slot.prior[:slot.n])
-			q.Value = slot.value
-			return nil
+// share answers e.asked in several goroutines and returns their errors.
+func (e *Evaluator) share(ctx context.Context, seats []seat) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, len(seats))
+	for i := range seats {
+		wg.Go(func() {
+			for errs[i] == nil {
+				k := int(next.Add(1)) - 1
+				if k >= len(e.asked) {
+					return
+				}
+				errs[i] = e.evaluate(ctx, &seats[i], e.asked[k])
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// whole reports whether the answer to q is to be the mean over the symmetries. The cache has nothing to do with those.
+func (e *Evaluator) whole(q *mcts.Query) bool { return q.Root && e.params.AverageRoot }
+
+// slot is the place of q in the cache, nil if it has none.
+func (e *Evaluator) slot(q *mcts.Query) *entry {
+	if len(e.cache) == 0 || e.whole(q) {
+		return nil
+	}
+	return &e.cache[q.Pos.Hash()%uint64(len(e.cache))]
+}
+
+// recall answers q from the cache, if it can.
+func (e *Evaluator) recall(q *mcts.Query) bool {
+	s := e.slot(q)
+	if s == nil || int(s.n) != len(q.Legal) || s.pos != q.Pos {
+		return false
+	}
+	e.hits.Add(1)
+	copy(q.Prior, s.prior[:s.n])
+	q.Value = s.value
+	return true
+}
+
+// remember keeps the answer to q.
+func (e *Evaluator) remember(q *mcts.Query) {
+	if s := e.slot(q); s != nil {
+		s.pos, s.value, s.n = q.Pos, q.Value, int32(len(q.Legal))
+		copy(s.prior[:], q.Prior)
+	}
+}
+
+// evaluate answers q with the network.
+func (e *Evaluator) evaluate(ctx context.Context, s *seat, q *mcts.Query) error {
+	var symmetry rules.Symmetry
+	switch {
+	case e.whole(q):
+		return e.average(ctx, s, q)
+	case e.params.Symmetry:
+		symmetry = rules.Symmetry(mix(q.Pos.Hash()^e.params.Seed) % rules.NumSymmetries)
+	}
+	return e.ask(ctx, s, q, symmetry)
+}
+
+// average answers q with the mean of the network's answers under all symmetries.
+func (e *Evaluator) average(ctx context.Context, s *seat, q *mcts.Query) error {
+	sum, value := s.sum[:len(q.Prior)], float32(0)
+	clear(sum)
+	for symmetry := range rules.Symmetry(rules.NumSymmetries) {
+		if err := e.ask(ctx, s, q, symmetry); err != nil {
+			return err
 		}
+		for i, p := range q.Prior {
+			sum[i] += p
+		}
+		value += q.Value
+	}
+	for i := range sum {
+		q.Prior[i] = sum[i] / rules.NumSymmetries
+	}
+	q.Value = value / rules.NumSymmetries
+	return nil
+}
+
+// ask answers q with what the network says about its Position under a symmetry.
+func (e *Evaluator) ask(ctx context.Context, s *seat, q *mcts.Query, symmetry rules.Symmetry) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	pos, legal := q.Pos, q.Legal
-	if e.params.Symmetry {
-		s := rules.Symmetry(mix(hash^e.params.Seed) % rules.NumSymmetries)
-		pos = s.Position(pos)
-		e.moves = e.moves[:0]
+	if symmetry != 0 {
+		pos = symmetry.Position(pos)
+		s.moves = s.moves[:0]
 		for _, m := range legal {
-			e.moves = append(e.moves, s.Move(m, pos.RowLength()))
+			s.moves = append(s.moves, symmetry.Move(m, pos.RowLength()))
 		}
-		legal = e.moves
+		legal = s.moves
 	}
 	e.evaluations.Add(1)
-	e.planes = net.AppendPlanes(e.planes[:0], &pos)
-	e.program.Forward(e.planes, legal, &e.out)
+	s.planes = net.AppendPlanes(s.planes[:0], &pos)
+	s.program.Forward(s.planes, legal, &s.out)
 
-	copy(q.Prior, e.out.Logits[:len(legal)])
-	wdl := e.out.WDL
+	copy(q.Prior, s.out.Logits[:len(legal)])
+	wdl := s.out.WDL
 	if !softmax(q.Prior) || !softmax(wdl[:]) {
-		return errors.New("the network's answer is not finite: train with a smaller learning rate, or use older weights")
+		return fmt.Errorf("evaluate %v: the network's answer is not finite: train with a smaller learning rate, or use older weights", &q.Pos)
 	}
 	q.Value = wdl[0] - wdl[2]
 	if pos.ToMove() == rules.Black {
 		q.Value = -q.Value
-	}
-	if slot != nil {
-		slot.pos, slot.value, slot.n = q.Pos, q.Value, int32(len(legal))
-		copy(slot.prior[:], q.Prior)
 	}
 	return nil
 }

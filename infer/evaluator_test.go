@@ -2,6 +2,7 @@ package infer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -273,6 +274,86 @@ func TestClones(t *testing.T) {
 	all.Wait()
 }
 
+// TestCores: shared out to several goroutines a batch gets the answers it gets on one, to the bit, and leaves the same
+// cache; a fault in one part is reported.
+func TestCores(t *testing.T) {
+	p := program(t)
+	ps := positions(90)
+	params := Params{Symmetry: true, CacheSize: 50, AverageRoot: true, Seed: 3}
+	one := New(p.Clone(), params)
+	params.Cores = 3
+	several := New(p.Clone(), params)
+	for first := 0; first < len(ps); {
+		var a, b []*mcts.Query
+		for range min(1+first%17, len(ps)-first) {
+			for range 2 { // every Position twice
+				x, y := query(ps[first]), query(ps[first])
+				x.Root, y.Root = first%7 == 0, first%7 == 0
+				a, b = append(a, x), append(b, y)
+			}
+			first++
+		}
+		if err := errors.Join(one.Evaluate(t.Context(), a), several.Evaluate(t.Context(), b)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range a {
+			if a[i].Value != b[i].Value || !slices.Equal(a[i].Prior, b[i].Prior) {
+				t.Fatalf("%v: several cores change the answer", &a[i].Pos)
+			}
+		}
+		if !slices.Equal(one.cache, several.cache) {
+			t.Fatal("several cores change the cache")
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := several.Evaluate(ctx, []*mcts.Query{query(ps[88]), query(ps[87]), query(ps[1])}); !errors.Is(err, context.Canceled) {
+		t.Errorf("finished context: error %v", err)
+	}
+}
+
+// TestAverageRoot: the answer about a root is the mean of the answers about its twelve images, so the images of a root
+// get the images of its answer. Other queries, and the cache, are as they are without.
+func TestAverageRoot(t *testing.T) {
+	p := program(t)
+	plain := New(p.Clone(), Params{})
+	e := New(p.Clone(), Params{Symmetry: true, AverageRoot: true, CacheSize: 100})
+	root := func(pos rules.Position) *mcts.Query {
+		q := query(pos)
+		q.Root = true
+		if err := e.Evaluate(t.Context(), []*mcts.Query{q}); err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	for _, pos := range positions(20) {
+		before := ask(t, e, pos)
+		got := root(pos)
+		mean := query(pos)
+		for s := range rules.Symmetry(rules.NumSymmetries) {
+			image := ask(t, plain, s.Position(pos))
+			turned := root(s.Position(pos))
+			mean.Value += image.Value / rules.NumSymmetries
+			for i, m := range mean.Legal {
+				k, _ := slices.BinarySearch(image.Legal, s.Move(m, pos.RowLength()))
+				mean.Prior[i] += image.Prior[k] / rules.NumSymmetries
+				if math.Abs(float64(turned.Prior[k]-got.Prior[i])) > 1e-5 {
+					t.Fatalf("%v under %d: prior of %v is %v, was %v", &pos, s, m, turned.Prior[k], got.Prior[i])
+				}
+			}
+			if math.Abs(float64(turned.Value-got.Value)) > 1e-5 {
+				t.Fatalf("%v under %d: value %v, was %v", &pos, s, turned.Value, got.Value)
+			}
+		}
+		if !same(got, mean) {
+			t.Errorf("%v: the answer is not the mean", &pos)
+		}
+		if after := ask(t, e, pos); after.Value != before.Value || !slices.Equal(after.Prior, before.Prior) {
+			t.Errorf("%v: the cache has the mean", &pos)
+		}
+	}
+}
+
 // TestFaults: weights that overflow and a finished context give errors.
 func TestFaults(t *testing.T) {
 	w := net.Init(net.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1)))
@@ -292,6 +373,11 @@ func TestFaults(t *testing.T) {
 	cancel()
 	if err := New(program(t), Params{}).Evaluate(ctx, []*mcts.Query{query(pos)}); err != context.Canceled {
 		t.Errorf("finished context: error %v", err)
+	}
+	for _, cores := range []int{-1, maxCores + 1} {
+		if (Params{Cores: cores}).Validate() == nil {
+			t.Errorf("%d cores are valid", cores)
+		}
 	}
 	for _, size := range []int{-1, maxCache + 1} {
 		if (Params{CacheSize: size}).Validate() == nil {

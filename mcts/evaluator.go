@@ -9,6 +9,7 @@ import (
 // A Query asks about one Position. The caller owns the slices; an Evaluator fills Prior and Value and keeps nothing.
 type Query struct {
 	Pos   rules.Position
+	Root  bool         // Pos is the root of a search: an Evaluator may take more trouble over it
 	Legal []rules.Move // the legal Moves, ascending, at least one
 	Prior []float32    // len(Legal), to be filled: each in [0, 1], together 1
 	Value float32      // to be filled: the expected result in [−1, 1], White's view

@@ -66,6 +66,9 @@ type Params struct {
 	// pays where an Evaluator has several cores.
 	Batch int
 
+	// FreshRoot asks the Evaluator about a root again that a tree brings along, this time as Query.Root.
+	FreshRoot bool
+
 	Solver   bool // proven results climb, and what is proven is not visited again
 	MaxNodes int  // nodes the tree may hold, about 1 KB each; a search that fills it ends early; 1 to 16,000,000
 }

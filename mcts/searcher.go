@@ -98,6 +98,11 @@ func (s *Searcher) Search(ctx context.Context, pos rules.Position, b Budget, rng
 			return Root{}, err
 		}
 	} else {
+		if s.params.FreshRoot {
+			if err := s.rejudge(ctx); err != nil {
+				return Root{}, err
+			}
+		}
 		s.reserve(b.Simulations)
 	}
 	n := b.Simulations

@@ -474,6 +474,53 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// With FreshRoot the Evaluator is asked about every root as such, carried or not, and its answer takes the place of the
+// one that was given below the root; without, only about roots that are new.
+func TestFreshRoot(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		for _, fresh := range []bool{false, true} {
+			p.FreshRoot = fresh
+			var roots []rules.Position
+			s := New(judge(func(q *Query) error {
+				arbitrary(q)
+				if q.Root {
+					roots = append(roots, q.Pos)
+					weights(q, func(m rules.Move) float64 { return math.Exp(3 * unit(uint64(m))) })
+					q.Value = 0.25
+				}
+				return nil
+			}), p)
+			pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+			var searched []rules.Position
+			for range 6 {
+				r := search(t, s, pos, 60)
+				searched = append(searched, pos)
+				if fresh || len(searched) == 1 {
+					if r.Raw != 0.25 {
+						t.Errorf("root %d: value %v", len(searched), r.Raw)
+					}
+					q := &Query{Legal: pos.AppendMoves(nil)}
+					q.Prior = make([]float32, len(q.Legal))
+					weights(q, func(m rules.Move) float64 { return math.Exp(3 * unit(uint64(m))) })
+					for i, e := range r.Edges {
+						if e.Prior != q.Prior[i] {
+							t.Fatalf("root %d: prior of %v is %v: want %v", len(searched), e.Move, e.Prior, q.Prior[i])
+						}
+					}
+				}
+				pos.Play(r.Best)
+				s.Advance(r.Best)
+			}
+			if !fresh {
+				searched = searched[:1]
+			}
+			if !slices.Equal(roots, searched) {
+				t.Errorf("fresh %v: %d roots asked about, want %d", fresh, len(roots), len(searched))
+			}
+		}
+	})
+}
+
 func TestNoBudget(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p Params) {
 		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))

@@ -93,7 +93,7 @@ func (s *Searcher) add(pos rules.Position, parent int32) {
 	l.node = int32(len(s.nodes))
 	if _, l.over = pos.Result(); !l.over {
 		q := &l.query
-		q.Pos, q.Value = pos, 0
+		q.Pos, q.Root, q.Value = pos, parent == none, 0
 		q.Legal = pos.AppendMoves(q.Legal[:0])
 		q.Prior = q.Prior[:len(q.Legal)]
 		clear(q.Prior)
@@ -150,6 +150,33 @@ func (s *Searcher) judge(ctx context.Context) (failed int, err error) {
 	}
 	s.leaves = s.leaves[:0]
 	return 0, nil
+}
+
+// rejudge asks the Evaluator about the root of a tree as such. If it returns an error, nothing has changed.
+func (s *Searcher) rejudge(ctx context.Context) error {
+	root := &s.nodes[0]
+	if root.outcome != rules.Unfinished {
+		return nil
+	}
+	q := &s.leaves[:1][0].query
+	q.Pos, q.Root, q.Value = root.pos, true, 0
+	q.Legal = root.pos.AppendMoves(q.Legal[:0])
+	q.Prior = q.Prior[:len(q.Legal)]
+	clear(q.Prior)
+	s.batch = append(s.batch[:0], q)
+	if err := s.eval.Evaluate(ctx, s.batch); err != nil {
+		return fmt.Errorf("mcts: evaluate position %v: %w", &q.Pos, err)
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	root.raw = float64(q.Value)
+	for i, m := range q.Legal {
+		s.edges[s.find(root, m)].prior = max(q.Prior[i], minPrior)
+	}
+	s.bringNext(root)
+	s.update(root)
+	return nil
 }
 
 // drop takes the leaves out of the tree.
