@@ -9,7 +9,6 @@ import (
 	"yinshzero/internal/seed"
 	"yinshzero/net"
 	"yinshzero/net/graph"
-	"yinshzero/rules"
 )
 
 func newBenchTrain() *cobra.Command {
@@ -23,7 +22,7 @@ func newBenchTrain() *cobra.Command {
 	replicas := c.Flags().Int("replicas", 1, "threads that share a batch")
 	arch, asJSON, length := addArch(c), addJSON(c), addFor(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		p := graph.Params{Batch: *batch, Replicas: *replicas, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25}
+		p := benchParams(*batch, *replicas)
 		if err := p.Validate(); err != nil {
 			return &usageError{err}
 		}
@@ -41,6 +40,14 @@ func newBenchTrain() *cobra.Command {
 	return c
 }
 
+// benchParams has every loss in it.
+func benchParams(batch, replicas int) graph.Params {
+	return graph.Params{
+		Batch: batch, Replicas: replicas,
+		PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25, ReplyLoss: 0.15, OwnershipLoss: 0.5, PliesLoss: 0.1,
+	}
+}
+
 // trainingSpeed takes steps on one batch for about the given time and returns positions a second. The first step, in
 // which memory is made ready, does not count.
 func trainingSpeed(ctx context.Context, a net.Arch, p graph.Params, length time.Duration) (float64, error) {
@@ -54,7 +61,10 @@ func trainingSpeed(ctx context.Context, a net.Arch, p graph.Params, length time.
 		return 0, err
 	}
 	solver.LR = 1e-4
-	fillBatch(g, p.Batch)
+	batch := randomBatch(p.Batch, seed.New(1).Child("batch", 0).Rand())
+	for i := range batch {
+		g.Set(i, &batch[i])
+	}
 	step := func() error {
 		if _, err := g.Gradients(ctx); err != nil {
 			return err
@@ -72,31 +82,6 @@ func trainingSpeed(ctx context.Context, a net.Arch, p graph.Params, length time.
 		}
 		if d := time.Since(start); d >= length {
 			return float64(n) / d.Seconds(), nil
-		}
-	}
-}
-
-// fillBatch fills a batch with Positions of random games: equal shares for all Moves, the side to move wins.
-func fillBatch(g *graph.Graph, batch int) {
-	rng := seed.New(1).Child("batch", 0).Rand()
-	for row := 0; row < batch; {
-		game := rules.RandomGame(rules.Standard(), rules.Uniform, rng)
-		pos := rules.New(game.Variant)
-		for _, m := range game.Moves[:len(game.Moves)-1] {
-			if row == batch {
-				return
-			}
-			legal := pos.AppendMoves(nil)
-			policy := make([]float32, len(legal))
-			for i := range policy {
-				policy[i] = 1 / float32(len(legal))
-			}
-			g.Set(row, &graph.Example{
-				Planes: net.AppendPlanes(nil, &pos), Legal: legal, Policy: policy, PolicyWeight: 1,
-				WDL: [net.NumWDL]float32{1, 0, 0}, Rings: 4, ValueWeight: 1,
-			})
-			row++
-			pos.Play(m)
 		}
 	}
 }
