@@ -60,6 +60,14 @@ func (s *Searcher) searchPUCT(ctx context.Context, n int) (used int, err error) 
 	return used - failed, err
 }
 
+// deviation is the standard error of Q, with one value more, as far off as a draw is from a win by half, so that few
+// visits are not taken for certainty.
+func (n *node) deviation() float64 {
+	visits := float64(n.visits)
+	variance := (n.spread + 0.25) / visits
+	return math.Sqrt(variance / visits)
+}
+
 // minShare of the visits of the most visited Move is what a Move needs to be chosen.
 const minShare = 0.15
 
@@ -85,9 +93,7 @@ func (s *Searcher) choosePUCT() rules.Move {
 		if child.outcome != rules.Unfinished || visits < minShare*float64(most) {
 			continue
 		}
-		// One more value, as far off as a draw is from a win by half, so that few visits are not taken for certainty.
-		variance := (child.spread + 0.25) / visits
-		if b := sign*child.q - s.params.LCB*math.Sqrt(variance/visits); b > bound {
+		if b := sign*child.q - s.params.LCB*child.deviation(); b > bound {
 			best, bound, q = i, b, sign*child.q
 		}
 	}

@@ -65,6 +65,10 @@ type RootEdge struct {
 	Policy float32
 	Value  float32       // completed Q, White's view: v_mix for a Move without visits
 	Proven rules.Outcome // the result under best play after the Move, Unfinished if not proven
+	Plies  int32         // if proven, Moves to the end of the game, this one included
+	// Error is the standard error of Value, from the spread of the values that came up; 0 for a Move without visits, or
+	// proven.
+	Error float32
 }
 
 // reserved is how many nodes memory is set aside for at once; a larger Budget grows into it.
@@ -153,6 +157,11 @@ func (s *Searcher) result(simulations int) Root {
 		if e.child != none {
 			child := &s.nodes[e.child]
 			r.Visits, r.Value, r.Proven = child.visits, float32(child.q), child.outcome
+			if child.outcome != rules.Unfinished {
+				r.Plies = child.plies + 1
+			} else {
+				r.Error = float32(child.deviation())
+			}
 		}
 		s.root = append(s.root, r)
 	}
@@ -198,13 +207,22 @@ func (s *Searcher) choose() rules.Move {
 	return edges[best].move
 }
 
-// AppendLine appends the Moves that the tree expects from its root on: at each node the Move with the most visits, the
-// lower Move of equals, as far as the tree reaches.
-func (s *Searcher) AppendLine(dst []rules.Move) []rules.Move {
+// AppendLine appends the Moves that the tree expects after the given ones from its root: at each node the Move with the
+// most visits, the lower Move of equals, as far as the tree reaches. The line of each Move at the root is a principal
+// variation; Root.Edges say how much each is worth.
+func (s *Searcher) AppendLine(dst []rules.Move, after ...rules.Move) []rules.Move {
 	if len(s.nodes) == 0 {
 		return dst
 	}
-	for n := &s.nodes[0]; n.tried > 0; {
+	n := &s.nodes[0]
+	for _, m := range after {
+		i := s.find(n, m)
+		if i < 0 || s.edgesOf(n)[i].child == none {
+			return dst
+		}
+		n = &s.nodes[s.edgesOf(n)[i].child]
+	}
+	for n.tried > 0 {
 		var best edge
 		most := int32(0)
 		for _, e := range s.triedOf(n) {

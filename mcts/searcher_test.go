@@ -653,17 +653,69 @@ func TestAppendLine(t *testing.T) {
 		if line := s.AppendLine(nil); len(line) != 0 {
 			t.Errorf("line %v of no tree", line)
 		}
-		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
-		search(t, s, pos, 300)
-		line := s.AppendLine(nil)
-		if len(line) < 2 {
-			t.Errorf("line %v", line)
+		root := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		r := search(t, s, root, 300)
+		main := s.AppendLine(nil)
+		if len(main) < 2 {
+			t.Errorf("line %v", main)
 		}
-		for _, m := range line {
-			if !pos.IsLegal(m) {
-				t.Fatalf("%v in line %v is not legal", m, line)
+		if !slices.Equal(s.AppendLine(nil, main[0]), main[1:]) || !slices.Equal(s.AppendLine(nil, main[:2]...), main[2:]) {
+			t.Errorf("the line %v goes on otherwise", main)
+		}
+		if line := s.AppendLine(nil, rules.Pass); len(line) != 0 {
+			t.Errorf("line %v after an illegal move", line)
+		}
+		lines := [][]rules.Move{main}
+		for _, e := range r.Edges {
+			line := append([]rules.Move{e.Move}, s.AppendLine(nil, e.Move)...)
+			if len(line) > 1 && e.Visits < 2 {
+				t.Errorf("line %v of a Move with %d visits", line, e.Visits)
 			}
-			pos.Play(m)
+			lines = append(lines, line)
+		}
+		for _, line := range lines {
+			pos := root
+			for _, m := range line {
+				if !pos.IsLegal(m) {
+					t.Fatalf("%v in line %v is not legal", m, line)
+				}
+				pos.Play(m)
+			}
+		}
+	})
+}
+
+// What a Root says beside the values: how far off the end is where it is proven, and how sure the value is where not.
+func TestRootStatistics(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		rng := newRand(4)
+		for range 40 {
+			pos := playRandom(rules.New(rules.Blitz()), rng.IntN(90), rng)
+			if pos.Phase() == rules.PhaseOver {
+				continue
+			}
+			s := New(arbitrary, p)
+			for _, e := range search(t, s, pos, 100).Edges {
+				switch c := s.edges[s.find(&s.nodes[0], e.Move)].child; {
+				case (e.Proven != rules.Unfinished) != (e.Plies > 0):
+					t.Fatalf("proven %v, %d plies", e.Proven, e.Plies)
+				case e.Plies > 0:
+					end := pos
+					end.Play(e.Move)
+					if _, over := end.Result(); over != (e.Plies == 1) || e.Error != 0 {
+						t.Fatalf("%+v", e)
+					}
+				case c == none:
+					if e.Error != 0 {
+						t.Fatalf("%+v", e)
+					}
+				default:
+					n := &s.nodes[c]
+					if want := math.Sqrt(n.spread+0.25) / float64(n.visits); math.Abs(float64(e.Error)-want) > 1e-6 {
+						t.Fatalf("%+v: want error %v", e, want)
+					}
+				}
+			}
 		}
 	})
 }
