@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"yinshzero/net/onnx"
+	"yinshzero/rules"
+)
+
+func newExport() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write a model as ONNX, for other programs, with its description as JSON beside it",
+		Long: `Write a model as an ONNX file, and beside it a JSON file of the same name that says what goes in and what comes out; the
+ONNX file's metadata say the same. docs/models.md tells how to use them.
+
+A model is a file; with --dir it may also be a prefix of a SHA-256 in the run, or best. The description names the
+variants that the model was trained for: the run's own unless --variant says others.`,
+		Example: `  yinshzero export --dir runs/standard
+  yinshzero export --dir runs/standard --model 0123456789ab --onnx strong.onnx
+  yinshzero export --model best.safetensors --variant mini --onnx mini.onnx`,
+		Args: cobra.NoArgs,
+	}
+	model := c.Flags().String("model", "best", "the model")
+	dir := c.Flags().String("dir", "", "the run that model names refer to")
+	path := c.Flags().String("onnx", "model.onnx", "the `FILE` to write; its description gets the ending .json")
+	names := c.Flags().StringArray("variant", nil, "a `VARIANT` that the model was trained for: standard, blitz, mini or five numbers; may be repeated")
+	force := c.Flags().Bool("force", false, "write over files that are there")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if filepath.Ext(*path) != ".onnx" {
+			return usagef("--onnx is %s: want a name that ends in .onnx", *path)
+		}
+		variants, err := trainedFor(*names, *dir)
+		if err != nil {
+			return err
+		}
+		w, err := weights(*model, *dir)
+		if err != nil {
+			return err
+		}
+		beside := onnx.DescriptionPath(*path)
+		if !*force {
+			if err := absent(*path, beside); err != nil {
+				return err
+			}
+		}
+		f, err := onnx.Encode(w, onnx.Source{Product: "yinshzero " + build(), Variants: variants})
+		if err != nil {
+			return err
+		}
+		if err := f.Save(*path); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s: model %s, arch %s; %s describes it\n", *path, f.Description.Model[:12], f.Description.Arch, beside)
+		return err
+	}
+	return c
+}
+
+// trainedFor returns the Variants named, or else that of the run in dir.
+func trainedFor(names []string, dir string) (variants []rules.Variant, err error) {
+	if len(names) == 0 {
+		if dir == "" {
+			return nil, usagef("want the variant that the model was trained for, such as --variant standard, or its run with --dir")
+		}
+		if err := isRun(dir); err != nil {
+			return nil, err
+		}
+		name, err := variantOf(filepath.Join(dir, configName))
+		if err != nil {
+			return nil, err
+		}
+		names = []string{name}
+	}
+	for _, name := range names {
+		v, err := rules.ParseVariant(name)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		variants = append(variants, v)
+	}
+	return variants, nil
+}
+
+// absent returns an error if one of the files is there.
+func absent(paths ...string) error {
+	for _, p := range paths {
+		_, err := os.Lstat(p)
+		if err == nil {
+			return fmt.Errorf("%s exists: choose another name with --onnx, or write over it with --force", p)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	network "yinshzero/net"
+	"yinshzero/net/onnx"
+)
+
+// A model that is a file is exported for the variants named.
+func TestExportFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	weights := network.Init(network.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1)))
+	if err := weights.Save("m.safetensors"); err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot()
+	var out strings.Builder
+	root.SetOut(&out)
+	root.SetArgs([]string{"export", "--model", "m.safetensors", "--variant", "blitz", "--variant", "4-4-35-5-2", "--onnx", "a.onnx"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d onnx.Description
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Variants) != 2 || d.Variants[0].Name != "blitz" || d.Variants[1].Name != "4-4-35-5-2" || !strings.HasPrefix(d.Product, "yinshzero ") {
+		t.Errorf("got %+v of %s", d.Variants, d.Product)
+	}
+	if want := "a.onnx: model " + d.Model[:12] + ", arch 32x1; a.json describes it\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
