@@ -95,7 +95,19 @@ func (s *Solver) names() []string {
 // Steps is the number of steps taken.
 func (s *Solver) Steps() int64 { return s.steps }
 
-// step applies the gradients of all tensors and returns their norm before clipping.
+// maxNorm bounds the gradients a step takes: squares of greater ones are beyond float32, where the second moments are.
+const maxNorm = 1e19
+
+// squares is the sum of the squares of x; it is finite if all of x is.
+func squares(x []float32) (sum float64) {
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
+}
+
+// step applies the gradients of all tensors and returns their norm before clipping. If a number among the gradients or
+// the weights is not finite, or the gradients are too large to square, nothing changes.
 func (s *Solver) step(gradient func(name string) []float32) (norm float64, err error) {
 	if !(s.LR >= 0 && finite(s.LR)) {
 		return 0, fmt.Errorf("learning rate is %g: want 0 or more", s.LR)
@@ -103,12 +115,12 @@ func (s *Solver) step(gradient func(name string) []float32) (norm float64, err e
 	tensors := s.weights.Tensors()
 	sum := 0.0
 	for _, t := range tensors {
-		part := 0.0
-		for _, v := range gradient(t.Name) {
-			part += float64(v) * float64(v)
-		}
+		part := squares(gradient(t.Name))
 		if !finite(part) {
 			return part, fmt.Errorf("gradient of %s: %w", t.Name, ErrNotFinite)
+		}
+		if !finite(squares(t.Data)) { // a ReLU hides what is not a number: neither loss nor gradient need show it
+			return part, fmt.Errorf("%s: %w", t.Name, ErrNotFinite)
 		}
 		sum += part
 	}
@@ -116,6 +128,9 @@ func (s *Solver) step(gradient func(name string) []float32) (norm float64, err e
 	scale := 1.0
 	if s.params.Clip > 0 && norm > s.params.Clip {
 		scale = s.params.Clip / norm
+	}
+	if scale*norm > maxNorm {
+		return norm, fmt.Errorf("the gradient's norm, %g, squared: %w", norm, ErrNotFinite)
 	}
 	s.steps++
 	for i, t := range tensors {

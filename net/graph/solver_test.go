@@ -1,7 +1,10 @@
 package graph
 
 import (
+	"errors"
+	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +144,116 @@ func TestSolverRestoreErrors(t *testing.T) {
 	}
 	if s.Steps() != 0 {
 		t.Error("a failed restore changed the solver")
+	}
+}
+
+// TestClip: gradients of a norm up to the bound pass as they are; greater ones act as those scaled down to it, the norm
+// being that of all tensors together.
+func TestClip(t *testing.T) {
+	for _, kind := range []string{AdamW, SGD} {
+		for _, factor := range []float64{0.5, 1, 1.001, 4, 1e6} {
+			rng := newRand(14)
+			w := randomWeights(t, "32x1", rng)
+			grads, sum := map[string][]float32{}, 0.0
+			for _, x := range w.Tensors() {
+				g := make([]float32, x.Len())
+				for i := range g {
+					g[i] = float32(rng.NormFloat64())
+				}
+				grads[x.Name] = g
+				sum += squares(g)
+			}
+			p := DefaultSolverParams()
+			p.Kind, p.Decay, p.Clip = kind, 0, math.Sqrt(sum)/factor
+			v := w.Clone()
+			clipped, _ := NewSolver(w, p)
+			norm, err := clipped.step(func(name string) []float32 { return grads[name] })
+			if err != nil || math.Abs(norm/math.Sqrt(sum)-1) > 1e-12 {
+				t.Fatalf("%s, %g times the bound: norm %g, want %g; %v", kind, factor, norm, math.Sqrt(sum), err)
+			}
+
+			scaled, left := map[string][]float32{}, 0.0
+			for name, g := range grads {
+				h := make([]float32, len(g))
+				for i, x := range g {
+					h[i] = float32(1/max(1, factor)) * x
+				}
+				scaled[name] = h
+				left += squares(h)
+			}
+			if got := math.Sqrt(left); got > p.Clip*(1+1e-6) {
+				t.Errorf("%s, %g times the bound: norm %g after clipping to %g", kind, factor, got, p.Clip)
+			}
+			p.Clip = 0
+			free, _ := NewSolver(v, p)
+			if _, err := free.step(func(name string) []float32 { return scaled[name] }); err != nil {
+				t.Fatal(err)
+			}
+			near := func(name string, a, b []float32) {
+				for i := range a {
+					if d := math.Abs(float64(a[i] - b[i])); d > 1e-6*math.Max(1e-3, math.Abs(float64(b[i]))) {
+						t.Fatalf("%s, %g times the bound: %s[%d] is %g, of scaled gradients %g", kind, factor, name, i, a[i], b[i])
+					}
+				}
+			}
+			for i, x := range w.Tensors() {
+				near(x.Name, x.Data, v.Tensors()[i].Data)
+			}
+			for i, x := range clipped.State() {
+				near(x.Name, x.Data, free.State()[i].Data)
+			}
+		}
+	}
+}
+
+// TestSolverRefuses: one number of any tensor, of its gradient or of the weights, that is not finite, or a gradient too
+// large to square, and neither weights nor moments nor the count of steps change.
+func TestSolverRefuses(t *testing.T) {
+	for _, kind := range []string{AdamW, SGD} {
+		w := randomWeights(t, "32x2p", newRand(15))
+		p := DefaultSolverParams()
+		p.Kind, p.Clip = kind, 0
+		s, _ := NewSolver(w, p)
+		grads := map[string][]float32{}
+		for _, x := range w.Tensors() {
+			grads[x.Name] = make([]float32, x.Len())
+			for i := range grads[x.Name] {
+				grads[x.Name][i] = float32(math.Cos(float64(i)))
+			}
+		}
+		gradient := func(name string) []float32 { return grads[name] }
+		if _, err := s.step(gradient); err != nil {
+			t.Fatal(err)
+		}
+		weights, state := w.Clone(), s.State()
+		try := func(name string, x []float32, bad float64) {
+			for _, i := range []int{0, len(x) - 1} {
+				good := x[i]
+				x[i] = float32(bad)
+				_, err := s.step(gradient)
+				x[i] = good
+				if !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%s, %g in %s: got %v, want an error that names it", kind, bad, name, err)
+				}
+				if s.Steps() != 1 || !w.Equal(weights) || !slices.EqualFunc(s.State(), state, func(a, b net.Tensor) bool { return slices.Equal(a.Data, b.Data) }) {
+					t.Fatalf("%s, %g in %s: the refused step changed something", kind, bad, name)
+				}
+			}
+		}
+		for _, x := range w.Tensors() {
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				try("gradient of "+x.Name, grads[x.Name], bad)
+				try(x.Name, x.Data, bad)
+			}
+		}
+		try("squared", grads[net.WDLHead+net.BiasName], 1e30)
+		grads[net.WDLHead+net.BiasName][0] = 1e18 // but this is taken, and the state can be saved
+		if _, err := s.step(gradient); err != nil {
+			t.Fatal(err)
+		}
+		if err := net.WriteTensors(io.Discard, append(s.State(), w.Tensors()...), nil); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
