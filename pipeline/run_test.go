@@ -47,8 +47,10 @@ func tiny(dir string, log *slog.Logger) Params {
 		SimulationsEnd: 8, GrowthPositions: 1,
 		Window: window, ShardGames: 8, ShardAge: time.Second,
 		Train: train.Params{
-			Graph:  graph.Params{Batch: 32, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25},
-			Solver: graph.DefaultSolverParams(), LearningRate: 2e-3, WarmupSteps: 10, Average: 0.9, ValueMix: 0.25,
+			Graph:    graph.Params{Batch: 32, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25},
+			Solver:   graph.DefaultSolverParams(),
+			Schedule: train.Schedule{Kind: train.Constant, Peak: 2e-3, WarmupSteps: 10},
+			Average:  train.Average{Kind: train.EMA, Memory: 0.9}, ValueMix: 0.25,
 		},
 		Passes: 8, CandidateSteps: 40,
 		Gate: arena.Gate{Elo0: 0, Elo1: 100, Alpha: 0.05, Beta: 0.05, MaxPairs: 60}, GateSimulations: 8,

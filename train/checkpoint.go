@@ -15,23 +15,38 @@ import (
 	"yinshzero/net"
 )
 
-// A checkpoint is one safetensors file. Its tensors are those of the weights, of their running average and of the
-// optimiser, by these prefixes; its metadata holds the arch and the counts of steps and batches.
+// A checkpoint is one safetensors file. Its tensors are those of the weights, of their average and of the optimiser,
+// by these prefixes; its metadata holds the arch, the kind of average and the counts of steps and batches.
 const (
 	weightsPrefix = "weights/"
 	averagePrefix = "average/"
 	solverPrefix  = "solver/"
 
-	archKey  = "yinshzero.arch"
-	stepKey  = "yinshzero.step"
-	drawnKey = "yinshzero.drawn"
-	planeKey = "yinshzero.encoder"
+	archKey    = "yinshzero.arch"
+	averageKey = "yinshzero.average"
+	stepKey    = "yinshzero.step"
+	drawnKey   = "yinshzero.drawn"
+	planeKey   = "yinshzero.encoder"
 
 	checkpointPrefix    = "step-"
 	checkpointExtension = ".safetensors"
 	damagedExtension    = ".damaged"
 	keptCheckpoints     = 2
+
+	maxNumbers = 1 << 30 // in a checkpoint: the most that net.WriteTensors takes
 )
+
+// fits returns an error if a checkpoint of w, its average and two moments would be too large.
+func (p Params) fits(w *net.Weights) error {
+	n := 0
+	for _, t := range w.Tensors() {
+		n += t.Len()
+	}
+	if n *= 3 + p.Average.copies(); n > maxNumbers {
+		return fmt.Errorf("a checkpoint would hold %d numbers: at most %d; average fewer snapshots", n, maxNumbers)
+	}
+	return nil
+}
 
 // Save writes the Trainer to a new checkpoint in dir, whole or not at all, and deletes all but the newest two.
 func (t *Trainer) Save(dir string) error {
@@ -43,11 +58,11 @@ func (t *Trainer) Save(dir string) error {
 		}
 	}
 	add(weightsPrefix, t.weights.Tensors())
-	add(averagePrefix, t.average.Tensors())
+	add(averagePrefix, t.average.state())
 	add(solverPrefix, t.solver.State())
 	meta := map[string]string{
-		archKey: t.weights.Arch().String(), stepKey: strconv.FormatInt(t.step, 10), drawnKey: strconv.FormatInt(t.drawn, 10),
-		planeKey: strconv.Itoa(net.EncoderVersion),
+		archKey: t.weights.Arch().String(), averageKey: t.average.Kind, planeKey: strconv.Itoa(net.EncoderVersion),
+		stepKey: strconv.FormatInt(t.step, 10), drawnKey: strconv.FormatInt(t.drawn, 10),
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%s%012d%s", checkpointPrefix, t.step, checkpointExtension))
 	if err := atomicfile.Write(path, 0o644, func(w io.Writer) error { return net.WriteTensors(w, all, meta) }); err != nil {
@@ -146,8 +161,10 @@ func load(path string, a net.Arch, p Params, s seed.Seed) (*Trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.average, err = net.NewWeights(a, part(averagePrefix)); err != nil {
-		return nil, err
+	if meta[averageKey] == p.Average.Kind { // else the average of another kind begins anew, from the weights
+		if err := t.average.restore(a, part(averagePrefix)); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.solver.Restore(part(solverPrefix)); err != nil {
 		return nil, err

@@ -1,7 +1,8 @@
 // Package train turns records into better weights.
 //
-// A Trainer owns the weights under training, their running average, the optimiser and the step count; Params say how it
-// trains. Every Step draws a batch from a data.Window and moves the weights once:
+// A Trainer owns the weights under training, their average, the optimiser and the step count; Params say how it trains: a
+// Schedule gives the learning rate of every step, an Average says what candidates are made of. Every Step draws a batch
+// from a data.Window and moves the weights once:
 //
 //	t, err := train.New(weights, params, seed.New(1))
 //	for t.Steps() < 1000 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -25,8 +26,10 @@ var arch = net.Arch{Channels: 32, Blocks: 1}
 
 func params() Params {
 	return Params{
-		Graph:  graph.Params{Batch: 32, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25},
-		Solver: graph.DefaultSolverParams(), LearningRate: 2e-3, WarmupSteps: 5, HalvingSteps: 100, Average: 0.9, ValueMix: 0.25,
+		Graph:    graph.Params{Batch: 32, Replicas: 1, PolicyLoss: 1, ValueLoss: 1, RingsLoss: 0.25},
+		Solver:   graph.DefaultSolverParams(),
+		Schedule: Schedule{Kind: Halving, Peak: 2e-3, WarmupSteps: 5, HalvingSteps: 100},
+		Average:  Average{Kind: EMA, Memory: 0.9}, ValueMix: 0.25,
 	}
 }
 
@@ -117,33 +120,82 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// TestResumeContinues takes 2N steps at once, and N and N with a checkpoint between: every number must be the same.
+// TestResumeContinues takes 2N steps at once, and N and N with a checkpoint between: every number must be the same, with
+// every schedule, average and solver. The checkpoint falls into the warm-up, before any snapshot, at one, between two, and
+// where the oldest is given up.
 func TestResumeContinues(t *testing.T) {
-	w, dir := window(t), t.TempDir()
-	whole := trainer(t, params())
-	steps(t, whole, w, 12)
-	half := trainer(t, params())
-	steps(t, half, w, 6)
-	if err := half.Save(dir); err != nil {
-		t.Fatal(err)
+	edit := func(f func(p *Params)) Params {
+		p := params()
+		f(&p)
+		return p
 	}
-	resumed, damage, err := Resume(dir, arch, params(), seed.New(2))
-	if err != nil || len(damage) > 0 || resumed.Steps() != 6 {
-		t.Fatal(resumed, damage, err)
+	schedule := func(s Schedule) Params {
+		s.Peak, s.WarmupSteps = 2e-3, 3
+		return edit(func(p *Params) { p.Schedule = s })
 	}
-	steps(t, resumed, w, 6)
-	if !resumed.weights.Equal(whole.weights) || !resumed.average.Equal(whole.average) {
-		t.Error("the weights differ from those of a trainer that never stopped")
+	swa := edit(func(p *Params) { p.Average = Average{Kind: SWA, Every: 2, Snapshots: 3} })
+	w := window(t)
+	cases := []struct {
+		name string
+		p    Params
+		at   int
+	}{
+		{"halving", params(), 6},
+		{"halving, in the warm-up", params(), 2},
+		{"constant", schedule(Schedule{Kind: Constant}), 5},
+		{"step", schedule(Schedule{Kind: Stepwise, StepAt: []int64{2, 4}, StepFactor: 0.5}), 6},
+		{"cosine", schedule(Schedule{Kind: Cosine, CosineSteps: 5, Floor: 1e-4}), 5},
+		{"no average", edit(func(p *Params) { p.Average = Average{Kind: Plain} }), 5},
+		{"swa, no snapshot", swa, 1},
+		{"swa, one", swa, 2},
+		{"swa, two", swa, 5},
+		{"swa, all", swa, 9},
+		{"sgd", edit(func(p *Params) { p.Solver.Kind = graph.SGD }), 5},
 	}
-	if resumed.weights.Equal(half.weights) {
-		t.Error("the weights do not move")
+	if testing.Short() {
+		cases = cases[4:7]
 	}
-	for i, x := range resumed.solver.State() {
-		for j, v := range x.Data {
-			if want := whole.solver.State()[i].Data[j]; v != want {
-				t.Fatalf("optimiser's %s[%d] is %v, want %v", x.Name, j, v, want)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			const all = 12
+			dir := t.TempDir()
+			whole := trainer(t, c.p)
+			steps(t, whole, w, all)
+			half := trainer(t, c.p)
+			steps(t, half, w, c.at)
+			if err := half.Save(dir); err != nil {
+				t.Fatal(err)
 			}
-		}
+			resumed, damage, err := Resume(dir, arch, c.p, seed.New(2))
+			if err != nil || len(damage) > 0 || resumed.Steps() != int64(c.at) {
+				t.Fatal(resumed, damage, err)
+			}
+			if rate := c.p.Schedule.Rate(int64(c.at)); resumed.LearningRate() != rate {
+				t.Errorf("the rate is %v after the checkpoint, want %v", resumed.LearningRate(), rate)
+			}
+			if !resumed.Candidate().Equal(half.Candidate()) {
+				t.Error("the checkpoint has another average")
+			}
+			steps(t, resumed, w, all-c.at)
+			same(t, resumed, whole)
+			if resumed.weights.Equal(half.weights) || c.p.Average.Kind != Plain && resumed.Candidate().Equal(resumed.weights) {
+				t.Error("the weights or their average do not move")
+			}
+		})
+	}
+}
+
+// same holds every number that the next steps depend on to those of another Trainer.
+func same(t *testing.T, got, want *Trainer) {
+	t.Helper()
+	if !got.weights.Equal(want.weights) || !got.Candidate().Equal(want.Candidate()) {
+		t.Error("weights or average differ")
+	}
+	if !reflect.DeepEqual(got.solver.State(), want.solver.State()) || !reflect.DeepEqual(got.average.state(), want.average.state()) {
+		t.Error("the optimiser's numbers or the snapshots differ")
+	}
+	if got.step != want.step || got.drawn != want.drawn {
+		t.Errorf("%d steps of %d batches, want %d of %d", got.step, got.drawn, want.step, want.drawn)
 	}
 }
 
@@ -264,8 +316,8 @@ func TestResumeRefuses(t *testing.T) {
 func TestBegin(t *testing.T) {
 	tr, w := trainer(t, params()), window(t)
 	tr.Begin(105, 110)
-	if tr.Steps() != 105 || tr.Drawn() != 110 || tr.LearningRate() != params().Rate(105) {
-		t.Errorf("%d steps, %d batches, rate %v: want 105, 110, %v", tr.Steps(), tr.Drawn(), tr.LearningRate(), params().Rate(105))
+	if tr.Steps() != 105 || tr.Drawn() != 110 || tr.LearningRate() != params().Schedule.Rate(105) {
+		t.Errorf("%d steps, %d batches, rate %v: want 105, 110, %v", tr.Steps(), tr.Drawn(), tr.LearningRate(), params().Schedule.Rate(105))
 	}
 	steps(t, tr, w, 1)
 	want := make([]data.Sample, params().Graph.Batch)
@@ -280,46 +332,6 @@ func TestBegin(t *testing.T) {
 	}
 	if tr.Begin(9, 3); tr.Steps() != 9 || tr.Drawn() != 9 {
 		t.Errorf("%d steps, %d batches: want 9 each, as no step goes without a batch", tr.Steps(), tr.Drawn())
-	}
-}
-
-// TestFollow works the running average out by hand: weights of 3 and an average of 1 before each step.
-func TestFollow(t *testing.T) {
-	for _, tt := range []struct {
-		average float64
-		step    int64
-		want    float64 // memory · 1 + (1 − memory) · 3
-	}{
-		{0.9, 1, 31.0 / 11}, // 1/11 is short
-		{0.9, 5, 7.0 / 3},   // 5/15
-		{0.9, 10, 2},        // 10/20
-		{0.9, 90, 1.2},      // 90/100: as long as Average
-		{0.9, 1000, 1.2},    // and no longer
-		{0.25, 1, 31.0 / 11},
-		{0.25, 10, 2.5},
-		{0, 10, 3},
-	} {
-		p := params()
-		p.Average = tt.average
-		tr := trainer(t, p)
-		set := func(w *net.Weights, x float32) {
-			for _, tensor := range w.Tensors() {
-				for i := range tensor.Data {
-					tensor.Data[i] = x
-				}
-			}
-		}
-		set(tr.weights, 3)
-		set(tr.average, 1)
-		tr.step = tt.step
-		tr.follow()
-		for _, tensor := range tr.Candidate().Tensors() {
-			for i, x := range tensor.Data {
-				if math.Abs(float64(x)-tt.want) > 1e-6 {
-					t.Fatalf("average %v, step %d: %s[%d] is %v, want %v", tt.average, tt.step, tensor.Name, i, x, tt.want)
-				}
-			}
-		}
 	}
 }
 
@@ -383,59 +395,101 @@ func TestPolicyLossIsAMean(t *testing.T) {
 	}
 }
 
-// TestNotFinite poisons one weight: the step must be refused and change nothing.
+// TestNotFinite poisons every tensor in turn: the step must be refused, its batch kept and nothing else changed.
 func TestNotFinite(t *testing.T) {
-	tr, w := trainer(t, params()), window(t)
-	steps(t, tr, w, 2)
-	tr.weights.Tensors()[0].Data[5] = float32(math.Inf(1))
-	before, average := tr.weights.Clone(), tr.average.Clone()
-	_, err := tr.Step(context.Background(), w)
-	if !errors.Is(err, graph.ErrNotFinite) {
-		t.Fatalf("got %v, want an error that wraps graph.ErrNotFinite", err)
+	w := window(t)
+	cases := []struct {
+		average Average
+		solver  string
+		bad     float64
+	}{
+		{Average{Kind: EMA, Memory: 0.9}, graph.AdamW, math.NaN()},
+		{Average{Kind: SWA, Every: 1, Snapshots: 2}, graph.SGD, math.Inf(1)},
+		{Average{Kind: Plain}, graph.SGD, math.Inf(-1)},
 	}
-	if tr.Steps() != 2 || tr.Drawn() != 3 || !tr.weights.Equal(before) || !tr.average.Equal(average) {
-		t.Error("a refused step has changed something, or would draw its batch again")
+	if testing.Short() {
+		cases = cases[:1]
+	}
+	for _, c := range cases {
+		p := params()
+		p.Average, p.Solver.Kind, p.Graph.Batch = c.average, c.solver, 8
+		tr, err := New(net.Init(net.Arch{Channels: 32, Blocks: 2, Pooling: true}, seed.New(1).Rand()), p, seed.New(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps(t, tr, w, 3)
+		for _, tensor := range tr.weights.Tensors() {
+			i := len(tensor.Data) / 3
+			good := tensor.Data[i]
+			tensor.Data[i] = float32(c.bad)
+			refused(t, tr, w, fmt.Sprintf("%v in %s", c.bad, tensor.Name))
+			tensor.Data[i] = good
+		}
+		steps(t, tr, w, 1)
 	}
 }
 
-// TestFill looks at the targets from both sides: what is a win for White is a loss for Black.
-func TestFill(t *testing.T) {
-	p := params()
-	pos := rules.New(rules.Standard())
-	for _, side := range []rules.Color{rules.White, rules.Black} {
-		if pos.ToMove() != side {
-			t.Fatal("the sides do not alternate while rings are placed")
+// TestGradientNotFinite: the losses are finite and their gradients are not. The trunk's output is tiny and what follows
+// is huge, so that the logits are of usual size, and the way back only has the huge factors.
+func TestGradientNotFinite(t *testing.T) {
+	w := window(t)
+	tr := trainer(t, params())
+	steps(t, tr, w, 2)
+	good := tr.weights.Clone()
+	for _, tensor := range tr.weights.Tensors() {
+		for j := range tensor.Data {
+			switch {
+			case tensor.Name == net.ValueDense+net.WeightName && j >= arch.PoolLen()*net.ValueHidden: // of the globals
+				tensor.Data[j] = 0
+			case tensor.Name == net.InputConv+net.WeightName:
+				tensor.Data[j] *= 1e-30
+			case tensor.Name == net.ValueDense+net.WeightName, tensor.Name == net.WDLHead+net.WeightName:
+				tensor.Data[j] *= 1e20
+			case len(tensor.Shape) == 1 && strings.HasSuffix(tensor.Name, net.BiasName), tensor.Name == net.GlobalsFC:
+				tensor.Data[j] = 0
+			}
 		}
-		legal := pos.AppendMoves(nil)
-		s := data.Sample{
-			Pos: pos, Kind: data.Full, Policy: []data.Visit{{Move: legal[3], Weight: 1}, {Move: legal[7], Weight: 3}},
-			Value: 0.5, Outcome: rules.WhiteWins, Rings: 2,
-		}
-		var e graph.Example
-		if err := p.fill(&e, &s); err != nil {
-			t.Fatal(err)
-		}
-		want, rings := [3]float32{0.75 + 0.25*0.75, 0, 0.25 * 0.25}, 5
-		if side == rules.Black {
-			want[0], want[2] = want[2], want[0]
-			rings = 1
-		}
-		if e.WDL != want || e.Rings != rings {
-			t.Errorf("%v to move: got %v and rings %d, want %v and %d", side, e.WDL, e.Rings, want, rings)
-		}
-		if e.Policy[3] != 0.25 || e.Policy[7] != 0.75 || e.PolicyWeight != 1 || len(e.Policy) != len(legal) {
-			t.Errorf("%v to move: policy %v with weight %v", side, e.Policy, e.PolicyWeight)
-		}
-		s.Kind, s.Policy = data.Fast, nil
-		if err := p.fill(&e, &s); err != nil || e.PolicyWeight != 0 || e.ValueWeight != 1 {
-			t.Errorf("a fast ply: weights %v and %v, %v", e.PolicyWeight, e.ValueWeight, err)
-		}
-		s.Kind, s.Policy = data.Full, []data.Visit{{Move: rules.Pass, Weight: 1}}
-		if err := p.fill(&e, &s); err == nil {
-			t.Error("an illegal target is not refused")
-		}
-		pos.Play(legal[0])
 	}
+	if err := refused(t, tr, w, "huge gradients"); err == nil || !strings.Contains(err.Error(), "gradient of input.weight") {
+		t.Errorf("got %v, want the gradient named", err)
+	}
+	for i, tensor := range tr.weights.Tensors() {
+		copy(tensor.Data, good.Tensors()[i].Data)
+	}
+	steps(t, tr, w, 1)
+}
+
+// refused takes a step that must be refused and returns its error.
+func refused(t *testing.T, tr *Trainer, w *data.Window, name string) error {
+	t.Helper()
+	bits := func() (all [][]uint32) {
+		for _, tensors := range [][]net.Tensor{tr.weights.Tensors(), tr.average.state(), tr.solver.State()} {
+			for _, x := range tensors {
+				b := make([]uint32, len(x.Data))
+				for i, v := range x.Data {
+					b[i] = math.Float32bits(v)
+				}
+				all = append(all, b)
+			}
+		}
+		return all
+	}
+	before, step, drawn := bits(), tr.Steps(), tr.Drawn()
+	_, err := tr.Step(context.Background(), w)
+	if !errors.Is(err, graph.ErrNotFinite) {
+		t.Errorf("%s: got %v, want an error that wraps graph.ErrNotFinite", name, err)
+	}
+	if !reflect.DeepEqual(bits(), before) || tr.Steps() != step || tr.Drawn() != drawn+1 {
+		t.Errorf("%s: the refused step has changed something, or would draw its batch again", name)
+	}
+	want := make([]data.Sample, len(tr.Batch()))
+	if err := w.Draw(seed.New(2).Child("batch", uint64(drawn)).Rand(), want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(tr.Batch(), want) {
+		t.Errorf("%s: the batch in hand is not the one refused", name)
+	}
+	return err
 }
 
 func TestWDL(t *testing.T) {
@@ -455,22 +509,23 @@ func TestWDL(t *testing.T) {
 	}
 }
 
-func TestRate(t *testing.T) {
-	p := Params{LearningRate: 1, WarmupSteps: 10, HalvingSteps: 100, LearningFloor: 0.3}
-	for step, want := range map[int64]float64{0: 0.1, 4: 0.5, 9: 1, 10: 1, 110: 0.5, 210: 0.3, 100000: 0.3} {
-		if got := p.Rate(step); math.Abs(got-want) > 1e-12 {
-			t.Errorf("rate at step %d is %v, want %v", step, got, want)
-		}
-	}
-}
-
 func TestParamsValidate(t *testing.T) {
 	if err := params().Validate(); err != nil {
 		t.Error(err)
 	}
-	p := Params{LearningRate: 2, WarmupSteps: -1, HalvingSteps: -1, LearningFloor: 2, Average: 1, ValueMix: -1}
-	if err := p.Validate(); err == nil || strings.Count(err.Error(), "\n") != 5 {
-		t.Errorf("got %v, want six faults", err)
+	p := Params{Schedule: Schedule{Kind: "linear", Peak: 2}, Average: Average{Kind: "mean"}, ValueMix: -1}
+	if err := p.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("got %v, want four faults", err)
+	}
+	p = params()
+	p.Average = Average{Kind: SWA, Every: 1, Snapshots: MaxSnapshots}
+	big := net.Init(net.Arch{Channels: 256, Blocks: 20}, seed.New(1).Rand())
+	if err := p.fits(big); err == nil || !strings.Contains(err.Error(), "fewer snapshots") {
+		t.Errorf("%d snapshots of 256x20: got %v", MaxSnapshots, err)
+	}
+	p.Average.Snapshots = 8
+	if err := p.fits(big); err != nil {
+		t.Error(err)
 	}
 }
 

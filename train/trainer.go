@@ -15,7 +15,7 @@ type Trainer struct {
 	params  Params
 	seed    seed.Seed
 	weights *net.Weights // under training
-	average *net.Weights // the running average, which candidates are made of
+	average *averager    // of which candidates are made
 	graph   *graph.Graph
 	solver  *graph.Solver
 	step    int64
@@ -30,6 +30,9 @@ func New(w *net.Weights, p Params, s seed.Seed) (*Trainer, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
+	if err := p.fits(w); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
 	g, err := graph.New(w, p.Graph)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
@@ -39,7 +42,7 @@ func New(w *net.Weights, p Params, s seed.Seed) (*Trainer, error) {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	return &Trainer{
-		params: p, seed: s, weights: w, average: w.Clone(), graph: g, solver: solver, batch: make([]data.Sample, p.Graph.Batch),
+		params: p, seed: s, weights: w, average: newAverager(p.Average, w), graph: g, solver: solver, batch: make([]data.Sample, p.Graph.Batch),
 	}, nil
 }
 
@@ -51,10 +54,10 @@ func (t *Trainer) Begin(steps, drawn int64) { t.step, t.drawn = steps, max(steps
 func (t *Trainer) Steps() int64 { return t.step }
 
 // LearningRate is the rate of the next step.
-func (t *Trainer) LearningRate() float64 { return t.params.Rate(t.step) }
+func (t *Trainer) LearningRate() float64 { return t.params.Schedule.Rate(t.step) }
 
-// Candidate is a copy of the running average of the weights: what a match should judge.
-func (t *Trainer) Candidate() *net.Weights { return t.average.Clone() }
+// Candidate is a copy of the weights' average: what a match should judge.
+func (t *Trainer) Candidate() *net.Weights { return t.average.candidate(t.weights) }
 
 // Drawn is the number of batches drawn, those before the checkpoint included.
 func (t *Trainer) Drawn() int64 { return t.drawn }
@@ -94,20 +97,9 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 		return fail(err)
 	}
 	t.step++
-	t.follow()
+	t.average.follow(t.weights, t.step)
 	return losses, nil
 }
 
 // Batch is the batch of the last Step. It is valid until the next.
 func (t *Trainer) Batch() []data.Sample { return t.batch }
-
-// follow moves the average towards the weights. Early on its memory is short, so that the random start is forgotten.
-func (t *Trainer) follow() {
-	memory := float32(min(t.params.Average, float64(t.step)/float64(t.step+10)))
-	now := t.weights.Tensors()
-	for i, a := range t.average.Tensors() {
-		for j, x := range now[i].Data {
-			a.Data[j] = memory*a.Data[j] + (1-memory)*x
-		}
-	}
-}

@@ -98,7 +98,11 @@ func training(c config.Config) train.Params {
 			Kind: t.Optimiser, Momentum: t.Momentum, Beta1: t.Beta1, Beta2: t.Beta2, Eps: t.Epsilon,
 			Decay: t.Decay, Clip: t.Clip,
 		},
-		LearningRate: t.LearningRate, WarmupSteps: int64(t.WarmupSteps), HalvingSteps: t.HalvingSteps,
-		LearningFloor: t.LearningFloor, Average: t.Average, ValueMix: t.ValueMix,
+		Schedule: train.Schedule{
+			Kind: t.Schedule, Peak: t.LearningRate, Floor: t.LearningFloor, WarmupSteps: int64(t.WarmupSteps),
+			HalvingSteps: t.HalvingSteps, StepAt: t.StepAt, StepFactor: t.StepFactor, CosineSteps: t.CosineSteps,
+		},
+		Average:  train.Average{Kind: t.Average, Memory: t.EMAMemory, Every: t.SWAEvery, Snapshots: t.SWASnapshots},
+		ValueMix: t.ValueMix,
 	}
 }

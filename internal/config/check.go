@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	"yinshzero/arena"
 	"yinshzero/net"
@@ -10,6 +13,8 @@ import (
 
 // check calls fault for every value that is in its range but does not fit the others.
 func (c *Config) check(fault func(key, format string, args ...any)) {
+	def := Default()
+	idle(reflect.ValueOf(c).Elem(), reflect.ValueOf(&def).Elem(), "", fault)
 	if _, err := rules.ParseVariant(short(c.Variant)); err != nil {
 		fault("variant", "%v", err)
 	}
@@ -25,8 +30,11 @@ func (c *Config) check(fault func(key, format string, args ...any)) {
 	if c.Window.MaxPositions < c.Window.MinPositions {
 		fault("window.max_positions", "is %d: want at least window.min_positions, %d", c.Window.MaxPositions, c.Window.MinPositions)
 	}
-	if c.Training.LearningFloor > c.Training.LearningRate {
-		fault("training.learning_floor", "is %v: want at most training.learning_rate, %v", c.Training.LearningFloor, c.Training.LearningRate)
+	if t := c.Training; t.Schedule != "constant" && t.LearningFloor > t.LearningRate {
+		fault("training.learning_floor", "is %v: want at most training.learning_rate, %v", t.LearningFloor, t.LearningRate)
+	}
+	if t := c.Training; t.Schedule == "step" && (len(t.StepAt) == 0 || !ascending(t.StepAt)) {
+		fault("training.step_at", "is %v: want one or more steps, ascending", short(fmt.Sprint(t.StepAt)))
 	}
 	if c.Losses.Policy == 0 && c.Losses.Value == 0 {
 		fault("losses.policy", "is 0 and so is losses.value: want one of them above 0")
@@ -41,6 +49,36 @@ func (c *Config) check(fault func(key, format string, args ...any)) {
 		}
 		if err != nil {
 			fault(fmt.Sprintf("anchors.players[%d]", i), "%v", err)
+		}
+	}
+}
+
+// ascending reports whether each number is greater than the one before.
+func ascending(x []int64) bool {
+	for i := 1; i < len(x); i++ {
+		if x[i-1] >= x[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// idle calls fault for every value with an only tag that c's words make meaningless and that is not the default's.
+func idle(c, def reflect.Value, section string, fault func(key, format string, args ...any)) {
+	for i := range c.NumField() {
+		f, key := c.Type().Field(i), join(section, c.Type().Field(i).Tag.Get("yaml"))
+		if f.Type.Kind() == reflect.Struct {
+			idle(c.Field(i), def.Field(i), key, fault)
+			continue
+		}
+		name, words, ok := strings.Cut(f.Tag.Get("only"), "=")
+		if !ok {
+			continue
+		}
+		word := c.Field(fieldNamed(c.Type(), name)).String()
+		if v, d := c.Field(i).Interface(), def.Field(i).Interface(); !slices.Contains(strings.Fields(words), word) && !reflect.DeepEqual(v, d) {
+			fault(key, "is %v, but %s %s does not use it: leave it at %v, or choose %s %s",
+				short(fmt.Sprint(v)), name, word, d, name, strings.ReplaceAll(words, " ", ", "))
 		}
 	}
 }

@@ -3,7 +3,8 @@ package config
 import "time"
 
 // A Config says how a training run works. Every field is a key of the YAML file; its range tag is the closed range of
-// a number, its oneof tag the words allowed.
+// a number, or of every number of a list, its oneof tag the words allowed, and its only tag the words of another key of
+// its section without which it means nothing and must keep its default.
 type Config struct {
 	Seed     uint64   `yaml:"seed"`     // of everything random in the run
 	Variant  string   `yaml:"variant"`  // the game played: a name, or five numbers as rules.ParseVariant reads them
@@ -63,23 +64,30 @@ type Window struct {
 
 // Training says how the weights move.
 type Training struct {
-	Batch          int     `yaml:"batch" range:"2..65536"`             // positions a step
-	Replicas       int     `yaml:"replicas" range:"1..64"`             // graphs that share a batch, one core each
-	Optimiser      string  `yaml:"optimiser" oneof:"adamw sgd"`        // update rule
-	LearningRate   float64 `yaml:"learning_rate" range:"1e-7..1"`      // at its peak
-	WarmupSteps    int     `yaml:"warmup_steps" range:"0..1000000"`    // linear rise from 0
-	HalvingSteps   int64   `yaml:"halving_steps" range:"0..1e9"`       // the rate halves in so many steps; 0 = never
-	LearningFloor  float64 `yaml:"learning_floor" range:"0..1"`        // the rate falls no lower
-	Momentum       float64 `yaml:"momentum" range:"0..0.9999"`         // sgd
-	Beta1          float64 `yaml:"beta1" range:"0..0.9999"`            // adamw
-	Beta2          float64 `yaml:"beta2" range:"0..0.99999"`           // adamw
-	Epsilon        float64 `yaml:"epsilon" range:"1e-12..0.1"`         // adamw
-	Decay          float64 `yaml:"decay" range:"0..1"`                 // decoupled weight decay
-	Clip           float64 `yaml:"clip" range:"0..1000"`               // global norm of the gradient; 0 = none
-	Passes         float64 `yaml:"passes" range:"0.1..100"`            // over a position, at most
-	CandidateSteps int     `yaml:"candidate_steps" range:"1..1000000"` // from one candidate to the next
-	Average        float64 `yaml:"average" range:"0..0.9999"`          // a candidate is the mean of the weights with this memory a step; 0 = the weights
-	ValueMix       float64 `yaml:"value_mix" range:"0..1"`             // share of the root value in the value target
+	Batch          int     `yaml:"batch" range:"2..65536"`                                          // positions a step
+	Replicas       int     `yaml:"replicas" range:"1..64"`                                          // graphs that share a batch, one core each
+	Optimiser      string  `yaml:"optimiser" oneof:"adamw sgd"`                                     // update rule
+	LearningRate   float64 `yaml:"learning_rate" range:"1e-7..1"`                                   // at its peak
+	WarmupSteps    int     `yaml:"warmup_steps" range:"0..1000000"`                                 // linear rise from 0
+	Schedule       string  `yaml:"schedule" oneof:"constant halving step cosine"`                   // of the rate after the warm-up
+	HalvingSteps   int64   `yaml:"halving_steps" range:"1..1e9" only:"schedule=halving"`            // the rate halves in so many steps
+	StepAt         []int64 `yaml:"step_at" range:"1..1e12" only:"schedule=step"`                    // steps after the warm-up at which the rate falls
+	StepFactor     float64 `yaml:"step_factor" range:"0.001..0.999" only:"schedule=step"`           // what is left of the rate at each of them
+	CosineSteps    int64   `yaml:"cosine_steps" range:"1..1e12" only:"schedule=cosine"`             // steps after the warm-up until the floor
+	LearningFloor  float64 `yaml:"learning_floor" range:"0..1" only:"schedule=halving step cosine"` // the rate falls no lower
+	Momentum       float64 `yaml:"momentum" range:"0..0.9999" only:"optimiser=sgd"`                 // share of the velocity kept a step
+	Beta1          float64 `yaml:"beta1" range:"0..0.9999" only:"optimiser=adamw"`                  // share of the first moment kept a step
+	Beta2          float64 `yaml:"beta2" range:"0..0.99999" only:"optimiser=adamw"`                 // share of the second moment kept a step
+	Epsilon        float64 `yaml:"epsilon" range:"1e-12..0.1" only:"optimiser=adamw"`               // added to the root of the second moment
+	Decay          float64 `yaml:"decay" range:"0..1"`                                              // decoupled weight decay
+	Clip           float64 `yaml:"clip" range:"0..1000"`                                            // global norm of the gradient; 0 = none
+	Passes         float64 `yaml:"passes" range:"0.1..100"`                                         // over a position, at most
+	CandidateSteps int     `yaml:"candidate_steps" range:"1..1000000"`                              // from one candidate to the next
+	Average        string  `yaml:"average" oneof:"none ema swa"`                                    // of the weights, which a candidate is made of
+	EMAMemory      float64 `yaml:"ema_memory" range:"0.01..0.9999" only:"average=ema"`              // share of the average kept a step
+	SWAEvery       int64   `yaml:"swa_every" range:"1..1000000" only:"average=swa"`                 // steps from one snapshot of the weights to the next
+	SWASnapshots   int     `yaml:"swa_snapshots" range:"2..64" only:"average=swa"`                  // the newest, whose equal average is taken
+	ValueMix       float64 `yaml:"value_mix" range:"0..1"`                                          // share of the root value in the value target
 }
 
 // Losses weighs the terms of the loss.
@@ -127,9 +135,10 @@ func Default() Config {
 			Scale: 20_000, PerGame: 2, FastWeight: 0.5, HoldOut: 0.02,
 		},
 		Training: Training{
-			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, HalvingSteps: 100_000,
+			Batch: 128, Replicas: 2, Optimiser: "adamw", LearningRate: 1e-3, WarmupSteps: 200, Schedule: "halving",
+			HalvingSteps: 100_000, StepAt: []int64{200_000, 400_000}, StepFactor: 0.3, CosineSteps: 500_000,
 			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
-			Passes: 4, CandidateSteps: 1500, Average: 0.99, ValueMix: 0.5,
+			Passes: 4, CandidateSteps: 1500, Average: "ema", EMAMemory: 0.99, SWAEvery: 50, SWASnapshots: 8, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
 		Gate:    Gate{Elo0: 0, Elo1: 60, Alpha: 0.05, Beta: 0.05, MaxPairs: 120, Simulations: 32},

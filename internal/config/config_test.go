@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -156,6 +157,9 @@ func TestOverrides(t *testing.T) {
 		{"type", []string{"seed=many"}, "--set seed=many: seed: is \"many\": want a whole number, 0 or more"},
 		{"duration", []string{"fleet.ack_wait=2h"}, "--set fleet.ack_wait=2h: fleet.ack_wait: is 2h0m0s: want 1s to 1h"},
 		{"fit", []string{"gate.elo0=70"}, "defaults: gate.elo1: is 60: want more than gate.elo0, 70"},
+		{"idle", []string{"training.schedule=cosine", "training.halving_steps=50"}, "--set training.halving_steps=50: training.halving_steps: is 50, but schedule cosine does not use it: leave it at 100000, or choose schedule halving"},
+		{"in use", []string{"training.schedule=step", "training.step_at=[10, 20]", "training.average=swa", "training.swa_every=7"}, ""},
+		{"low constant", []string{"training.schedule=constant", "training.learning_rate=0.00001"}, ""},
 		{"bad yaml", []string{"seed=[1"}, "--set seed=[1: seed: is \"[1\": want a whole number, 0 or more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,9 +194,23 @@ func TestTags(t *testing.T) {
 	for _, key := range Keys() {
 		typ := reflect.TypeFor[Config]()
 		var f reflect.StructField
+		var section reflect.Type
 		for name := range strings.SplitSeq(key, ".") {
-			f = typ.Field(fieldNamed(typ, name))
+			section, f = typ, typ.Field(fieldNamed(typ, name))
 			typ = f.Type
+		}
+		if name, words, ok := strings.Cut(f.Tag.Get("only"), "="); ok {
+			other := fieldNamed(section, name)
+			if other < 0 {
+				t.Errorf("%s: only %q names no key", key, f.Tag.Get("only"))
+				continue
+			}
+			choice := strings.Fields(section.Field(other).Tag.Get("oneof"))
+			for _, w := range strings.Fields(words) {
+				if !slices.Contains(choice, w) {
+					t.Errorf("%s: only %q is none of %q", key, f.Tag.Get("only"), choice)
+				}
+			}
 		}
 		switch typ.Kind() {
 		case reflect.Int, reflect.Float64:

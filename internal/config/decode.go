@@ -200,7 +200,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, key string, tag reflect.S
 	case v.Kind() == reflect.Struct:
 		d.mapping(n, v, key)
 	case v.Kind() == reflect.Slice:
-		d.list(n, v, key)
+		d.list(n, v, key, tag)
 	case v.Type() == reflect.TypeFor[time.Duration]():
 		d.duration(n, v, key, tag)
 	default:
@@ -232,14 +232,18 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string) {
 	}
 }
 
-func (d *decoder) list(n *yaml.Node, v reflect.Value, key string) {
+func (d *decoder) list(n *yaml.Node, v reflect.Value, key string, tag reflect.StructTag) {
 	if n.Kind != yaml.SequenceNode {
-		d.fault(key, "is %s: want a list, such as [random, greedy]", describe(n))
+		example := "[random, greedy]"
+		if v.Type().Elem().Kind() != reflect.String {
+			example = "[1000, 2000]"
+		}
+		d.fault(key, "is %s: want a list, such as %s", describe(n), example)
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	for i, item := range n.Content {
-		d.value(item, v.Index(i), fmt.Sprintf("%s[%d]", key, i), "")
+		d.value(item, v.Index(i), fmt.Sprintf("%s[%d]", key, i), tag)
 	}
 }
 
