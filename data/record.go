@@ -239,16 +239,18 @@ type Sample struct {
 	Pos     rules.Position // before the Move; never over
 	Policy  []Visit        // the search's policy, Moves ascending; empty unless Kind is Full
 	Kind    Kind
-	Value   float32       // the search's value, White's view; 0 if Kind is Forced or Opening
-	Outcome rules.Outcome // of the game
-	Reason  rules.Reason  // why it ended; after Resigned, Rings is as it stood then
-	Rings   int8          // rings taken at the game's end, White's less Black's
-	Ply     int32         // of Pos, from 0
-	Plies   int32         // of the game
+	Value   float32        // the search's value, White's view; 0 if Kind is Forced or Opening
+	Next    rules.Position // the game's next one in which the other side is to move; Pos if there is none
+	Reply   []Visit        // the policy of the search there, Moves ascending; empty unless there was one and it was Full
+	Last    rules.Position // the game's last one: over, unless Reason is Resigned
+	Outcome rules.Outcome  // of the game
+	Reason  rules.Reason   // why it ended
+	Ply     int32          // of Pos, from 0
+	Plies   int32          // of the game
 }
 
 // Samples yields one Sample for every Ply, in order. It replays the game first: if r is not valid, it yields one error
-// as Validate returns it and nothing else. A Sample's Policy is r's own and must not be changed.
+// as Validate returns it and nothing else. A Sample's Policy and Reply are r's own and must not be changed.
 func (r *Record) Samples() iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
 		last, err := r.replay(nil)
@@ -257,12 +259,24 @@ func (r *Record) Samples() iter.Seq2[Sample, error] {
 			return
 		}
 		pos, _ := r.first()
-		s := Sample{Outcome: r.Result.Outcome, Reason: r.Result.Reason, Rings: ringDifference(&last), Plies: int32(len(r.Plies))}
+		next, n := pos, 0 // n plies lie before next
+		s := Sample{Last: last, Outcome: r.Result.Outcome, Reason: r.Result.Reason, Plies: int32(len(r.Plies))}
 		for i := range r.Plies {
 			p := &r.Plies[i]
 			s.Pos, s.Kind, s.Value, s.Ply, s.Policy = pos, p.Kind, p.Value, int32(i), nil
 			if p.Kind == Full {
 				s.Policy = p.Policy
+			}
+			for n < len(r.Plies) && (n <= i || next.ToMove() == pos.ToMove()) {
+				next.Play(r.Plies[n].Move)
+				n++
+			}
+			s.Next, s.Reply = pos, nil
+			if n < len(r.Plies) {
+				s.Next = next
+				if r.Plies[n].Kind == Full {
+					s.Reply = r.Plies[n].Policy
+				}
 			}
 			if !yield(s, nil) {
 				return
@@ -271,5 +285,3 @@ func (r *Record) Samples() iter.Seq2[Sample, error] {
 		}
 	}
 }
-
-func ringDifference(p *rules.Position) int8 { return int8(p.Taken(rules.White) - p.Taken(rules.Black)) }

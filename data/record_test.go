@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -241,32 +242,48 @@ func TestHash(t *testing.T) {
 
 // TestSamples compares Samples with a replay.
 func TestSamples(t *testing.T) {
+	seen := map[string]bool{}
 	for _, v := range rules.Variants() {
 		for _, r := range randomRecords(6, 10, v) {
-			pos := rules.New(v)
+			all := []rules.Position{rules.New(v)}
+			for i, p := range r.Plies {
+				next := all[i]
+				next.Play(p.Move)
+				all = append(all, next)
+			}
 			i := 0
-			rings := int8(99)
 			for s, err := range r.Samples() {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := r.Plies[i]
+				pos, p := all[i], r.Plies[i]
 				want := Sample{Pos: pos, Kind: p.Kind, Value: p.Value, Outcome: r.Result.Outcome, Reason: r.Result.Reason,
-					Rings: s.Rings, Ply: int32(i), Plies: int32(len(r.Plies))}
+					Next: pos, Last: all[len(r.Plies)], Ply: int32(i), Plies: int32(len(r.Plies))}
 				if p.Kind == Full {
 					want.Policy = p.Policy
 				}
+				for j := i + 1; j < len(r.Plies); j++ {
+					if all[j].ToMove() != pos.ToMove() {
+						if want.Next = all[j]; r.Plies[j].Kind == Full {
+							want.Reply = r.Plies[j].Policy
+						}
+						seen[fmt.Sprintf("%d plies on, searched %v", min(j-i, 3), r.Plies[j].Kind == Full)] = true
+						break
+					}
+				}
+				seen["none"] = seen["none"] || want.Next == pos
 				if !reflect.DeepEqual(s, want) {
 					t.Fatalf("ply %d: got %+v, want %+v", i, s, want)
 				}
-				rings = s.Rings
-				pos.Play(p.Move)
 				i++
 			}
-			if want := int8(pos.Taken(rules.White) - pos.Taken(rules.Black)); rings != want || i != len(r.Plies) {
-				t.Fatalf("rings %d of %d samples: want %d of %d", rings, i, want, len(r.Plies))
+			if i != len(r.Plies) {
+				t.Fatalf("%d samples: want %d", i, len(r.Plies))
 			}
 		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("replies seen: %v", seen)
 	}
 }
 

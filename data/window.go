@@ -121,11 +121,11 @@ type view struct {
 // A game is a Record as the Window keeps it: without pointers that a garbage collector would follow.
 type game struct {
 	first     rules.Position
+	last      rules.Position
 	plies     []packed
 	visits    []Visit
 	outcome   rules.Outcome
 	reason    rules.Reason
-	rings     int8
 	held      bool
 	positions int64
 	mass      float64
@@ -261,7 +261,7 @@ func (w *Window) pack(r *Record) *game {
 		n += len(r.Plies[i].Policy)
 	}
 	g.visits = make([]Visit, 0, n)
-	pos := g.first
+	g.last = g.first
 	for i := range r.Plies {
 		p := &r.Plies[i]
 		if p.Kind == Full {
@@ -272,9 +272,8 @@ func (w *Window) pack(r *Record) *game {
 			g.positions++
 			g.mass += weight
 		}
-		pos.Play(p.Move)
+		g.last.Play(p.Move)
 	}
-	g.rings = ringDifference(&pos)
 	return g
 }
 
@@ -300,8 +299,8 @@ func (w *Window) Contains(hash [32]byte) bool {
 
 // Draw fills dst with independent draws from the window's games that are not held out, each position with a probability
 // proportional to the weight of its kind, each under one of the twelve symmetries at random; but no more than PerGame
-// positions of one game as long as there are games enough. It reuses the Policy slices of dst, whose Moves it leaves
-// ascending. It returns ErrNoPositions if there are none.
+// positions of one game as long as there are games enough. It reuses the Policy and Reply slices of dst, whose Moves it
+// leaves ascending. It returns ErrNoPositions if there are none.
 func (w *Window) Draw(rng *rand.Rand, dst []Sample) error {
 	return w.now.Load().draw(&w.params, 0, rng, dst)
 }
@@ -365,16 +364,34 @@ func (g *game) sample(s *Sample, n int, sym rules.Symmetry) {
 		pos.Play(g.plies[i].move)
 	}
 	p := &g.plies[n]
-	begin := uint32(0)
+	reply := s.Reply[:0]
+	next, m := pos, n
+	for m < len(g.plies) && (m == n || next.ToMove() == pos.ToMove()) {
+		next.Play(g.plies[m].move)
+		m++
+	}
+	if m == len(g.plies) {
+		next = pos
+	} else {
+		reply = g.policy(reply, m, sym)
+	}
+	*s = Sample{
+		Pos: sym.Position(pos), Policy: g.policy(s.Policy, n, sym), Kind: p.kind, Value: dequantise(p.value),
+		Next: sym.Position(next), Reply: reply, Last: sym.Position(g.last),
+		Outcome: g.outcome, Reason: g.reason, Ply: int32(n), Plies: int32(len(g.plies)),
+	}
+}
+
+// policy is the policy of ply n under a symmetry, Moves ascending, in the memory of dst.
+func (g *game) policy(dst []Visit, n int, sym rules.Symmetry) []Visit {
+	begin, length := uint32(0), g.first.RowLength()
 	if n > 0 {
 		begin = g.plies[n-1].end
 	}
-	*s = Sample{
-		Pos: sym.Position(pos), Policy: s.Policy[:0], Kind: p.kind, Value: dequantise(p.value),
-		Outcome: g.outcome, Reason: g.reason, Rings: g.rings, Ply: int32(n), Plies: int32(len(g.plies)),
+	dst = dst[:0]
+	for _, v := range g.visits[begin:g.plies[n].end] {
+		dst = append(dst, Visit{sym.Move(v.Move, length), v.Weight})
 	}
-	for _, v := range g.visits[begin:p.end] {
-		s.Policy = append(s.Policy, Visit{sym.Move(v.Move, pos.RowLength()), v.Weight})
-	}
-	slices.SortFunc(s.Policy, func(a, b Visit) int { return int(a.Move) - int(b.Move) })
+	slices.SortFunc(dst, func(a, b Visit) int { return int(a.Move) - int(b.Move) })
+	return dst
 }

@@ -134,18 +134,24 @@ func TestDrawMatchesRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range dst {
-			if !slices.IsSortedFunc(s.Policy, func(a, b Visit) int { return int(a.Move) - int(b.Move) }) {
+			byMove := func(a, b Visit) int { return int(a.Move) - int(b.Move) }
+			if !slices.IsSortedFunc(s.Policy, byMove) || !slices.IsSortedFunc(s.Reply, byMove) {
 				t.Fatal("the moves of a policy do not ascend")
 			}
 			found := false
 			for sym := range rules.Symmetry(rules.NumSymmetries) {
-				for _, want := range known[sym.Inverse().Position(s.Pos)] {
-					got := s
-					got.Pos, got.Policy = want.Pos, nil
-					for _, v := range s.Policy {
-						got.Policy = append(got.Policy, Visit{sym.Inverse().Move(v.Move, s.Pos.RowLength()), v.Weight})
+				back := sym.Inverse()
+				undo := func(policy []Visit) (list []Visit) {
+					for _, v := range policy {
+						list = append(list, Visit{back.Move(v.Move, s.Pos.RowLength()), v.Weight})
 					}
-					slices.SortFunc(got.Policy, func(a, b Visit) int { return int(a.Move) - int(b.Move) })
+					slices.SortFunc(list, byMove)
+					return list
+				}
+				for _, want := range known[back.Position(s.Pos)] {
+					got := s
+					got.Pos, got.Next, got.Last = want.Pos, back.Position(s.Next), back.Position(s.Last)
+					got.Policy, got.Reply = undo(s.Policy), undo(s.Reply)
 					if reflect.DeepEqual(got, want) {
 						found, symmetries[sym] = true, true
 					}
@@ -429,7 +435,7 @@ func TestDrawAllocates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	dst := make([]Sample, 64)
 	for i := range dst {
-		dst[i].Policy = make([]Visit, 0, rules.MaxMoves)
+		dst[i].Policy, dst[i].Reply = make([]Visit, 0, rules.MaxMoves), make([]Visit, 0, rules.MaxMoves)
 	}
 	if n := testing.AllocsPerRun(50, func() { _ = w.Draw(rng, dst) }); n > 16 {
 		t.Errorf("%v allocations for 64 samples: want at most 16", n)

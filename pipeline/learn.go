@@ -158,7 +158,8 @@ func (r *Run) keepBatch(reason error) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %v\n", reason)
 	for _, s := range r.trainer.Batch() {
-		fmt.Fprintf(&b, "%v kind %v value %v outcome %v rings %d policy %v\n", &s.Pos, s.Kind, s.Value, s.Outcome, s.Rings, s.Policy)
+		fmt.Fprintf(&b, "%v kind %v value %v policy %v outcome %v last %v next %v reply %v ply %d of %d\n",
+			&s.Pos, s.Kind, s.Value, s.Policy, s.Outcome, &s.Last, &s.Next, s.Reply, s.Ply, s.Plies)
 	}
 	path := filepath.Join(r.dir(quarantineDir), fmt.Sprintf("batch-%d.txt", r.trainer.Drawn()))
 	r.note("training step refused", "file", path, "reason", reason)
@@ -177,11 +178,17 @@ func (m *meanLosses) add(l graph.Losses) {
 	m.sum.Policy += l.Policy
 	m.sum.Value += l.Value
 	m.sum.Rings += l.Rings
+	m.sum.Reply += l.Reply
+	m.sum.Ownership += l.Ownership
+	m.sum.Plies += l.Plies
 }
 
 func (m meanLosses) mean() graph.Losses {
 	n := float64(m.n)
-	return graph.Losses{Total: m.sum.Total / n, Policy: m.sum.Policy / n, Value: m.sum.Value / n, Rings: m.sum.Rings / n}
+	return graph.Losses{
+		Total: m.sum.Total / n, Policy: m.sum.Policy / n, Value: m.sum.Value / n, Rings: m.sum.Rings / n,
+		Reply: m.sum.Reply / n, Ownership: m.sum.Ownership / n, Plies: m.sum.Plies / n,
+	}
 }
 
 // A metricsLine is what metrics/train.jsonl holds of some steps.
@@ -196,6 +203,9 @@ type metricsLine struct {
 	Policy       float64   `json:"policy_loss"`
 	Value        float64   `json:"value_loss"`
 	Rings        float64   `json:"rings_loss"`
+	Reply        float64   `json:"reply_loss"`
+	Ownership    float64   `json:"ownership_loss"`
+	Plies        float64   `json:"plies_loss"`
 	Evaluations  int64     `json:"evaluations"`
 }
 
@@ -204,7 +214,7 @@ func (r *Run) writeMetrics(m meanLosses) error {
 	b, err := json.Marshal(metricsLine{
 		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
 		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
-		Rings: l.Rings, Evaluations: r.counts.Evaluations.Load(),
+		Rings: l.Rings, Reply: l.Reply, Ownership: l.Ownership, Plies: l.Plies, Evaluations: r.counts.Evaluations.Load(),
 	})
 	if err != nil {
 		return err

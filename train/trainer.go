@@ -72,20 +72,13 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 		return fail(err)
 	}
 	t.drawn++
-	// The policy loss is a mean over the rows that have a policy target, so that its weight does not hang on their share.
-	full := 0
-	for i := range t.batch {
-		if t.batch[i].Kind == data.Full {
-			full++
-		}
-	}
+	policy, reply := balance(t.batch)
 	for i := range t.batch {
 		if err := t.params.fill(&t.example, &t.batch[i]); err != nil {
 			return fail(err)
 		}
-		if t.batch[i].Kind == data.Full {
-			t.example.PolicyWeight = float32(len(t.batch)) / float32(full)
-		}
+		t.example.PolicyWeight *= policy
+		t.example.ReplyWeight *= reply
 		t.graph.Set(i, &t.example)
 	}
 	losses, err := t.graph.Gradients(ctx)
