@@ -93,6 +93,7 @@ func training(c config.Config) train.Params {
 	return train.Params{
 		Graph: graph.Params{
 			Batch: t.Batch, Replicas: t.Replicas, PolicyLoss: l.Policy, ValueLoss: l.Value, RingsLoss: l.Rings,
+			ReplyLoss: l.Reply, OwnershipLoss: l.Ownership, PliesLoss: l.Plies,
 		},
 		Solver: graph.SolverParams{
 			Kind: t.Optimiser, Momentum: t.Momentum, Beta1: t.Beta1, Beta2: t.Beta2, Eps: t.Epsilon,

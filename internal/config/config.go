@@ -21,7 +21,7 @@ type Config struct {
 
 // Network is the shape of the weights.
 type Network struct {
-	Arch string `yaml:"arch"` // channels x residual blocks, such as 32x4, or 64x6p with pooling
+	Arch string `yaml:"arch"` // channels x residual blocks, such as 32x4, 64x6p with pooling, or 64x6p-plies without that head
 }
 
 // Search tunes the self-play search. The budget of a full search grows from Simulations to SimulationsEnd, by equal
@@ -90,11 +90,14 @@ type Training struct {
 	ValueMix       float64 `yaml:"value_mix" range:"0..1"`                                          // share of the root value in the value target
 }
 
-// Losses weighs the terms of the loss.
+// Losses weighs the terms of the loss. Of those from rings on, the ones that the arch has no head for are of no effect.
 type Losses struct {
-	Policy float64 `yaml:"policy" range:"0..100"` // cross-entropy with the improved policy
-	Value  float64 `yaml:"value" range:"0..100"`  // cross-entropy of win, draw, loss
-	Rings  float64 `yaml:"rings" range:"0..100"`  // cross-entropy of the final difference of rings taken
+	Policy    float64 `yaml:"policy" range:"0..100"`    // cross-entropy with the improved policy
+	Value     float64 `yaml:"value" range:"0..100"`     // cross-entropy of win, draw, loss
+	Rings     float64 `yaml:"rings" range:"0..100"`     // cross-entropy of the final difference of rings taken
+	Reply     float64 `yaml:"reply" range:"0..100"`     // cross-entropy with the opponent's improved policy afterwards
+	Ownership float64 `yaml:"ownership" range:"0..100"` // cross-entropy of whose marker is on a Point at the end, mean over the board
+	Plies     float64 `yaml:"plies" range:"0..100"`     // cross-entropy of the plies left
 }
 
 // Gate says when a candidate becomes the best model: a sequential probability ratio test on Pairs of games.
@@ -140,7 +143,7 @@ func Default() Config {
 			LearningFloor: 1e-4, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Decay: 1e-4, Clip: 1,
 			Passes: 4, CandidateSteps: 1500, Average: "ema", EMAMemory: 0.99, SWAEvery: 50, SWASnapshots: 8, ValueMix: 0.5,
 		},
-		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25},
+		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25, Reply: 0.15, Ownership: 0.25, Plies: 0.1},
 		Gate:    Gate{Elo0: 0, Elo1: 60, Alpha: 0.05, Beta: 0.05, MaxPairs: 120, Simulations: 32},
 		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
 		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},

@@ -66,7 +66,9 @@ func (c *canvas) training(s pipeline.Status) {
 		c.line("", "waiting: %s", s.Waiting)
 	}
 	if s.Step > 0 {
-		c.line("loss", "%.3f  policy %.3f  value %.3f  rings %.3f", s.Losses.Total, s.Losses.Policy, s.Losses.Value, s.Losses.Rings)
+		l := s.Losses
+		c.line("loss", "%.3f  policy %.3f  value %.3f", l.Total, l.Policy, l.Value)
+		c.line("", "rings %.3f  reply %.3f  ownership %.3f  plies %.3f", l.Rings, l.Reply, l.Ownership, l.Plies)
 	}
 }
 
