@@ -486,7 +486,7 @@ func refused(t *testing.T, tr *Trainer, w *data.Window, name string) error {
 	if err := w.Draw(seed.New(2).Child("batch", uint64(drawn)).Rand(), want); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(tr.Batch(), want) {
+	if fmt.Sprint(tr.Batch()) != fmt.Sprint(want) { // no reply may be an empty slice of a row used before
 		t.Errorf("%s: the batch in hand is not the one refused", name)
 	}
 	return err
