@@ -20,7 +20,8 @@ func newMatch() *cobra.Command {
 		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
 
 A PLAYER is random, greedy, uct:SIMS or model:FILE[@SIMS]; with --dir a model may also be a prefix of a SHA-256 in the
-run, or best. Ctrl-C ends the match, and what was played so far is printed.`,
+run, or best. With ,int8 after FILE the network computes in 8-bit integers: an experiment, on AVX-512 VNNI only. Ctrl-C
+ends the match, and what was played so far is printed.`,
 		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
   yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json`,
 		Args: cobra.NoArgs,
@@ -42,10 +43,10 @@ run, or best. Ctrl-C ends the match, and what was played so far is printed.`,
 		}
 		m := arena.Match{Variant: variant.Variant, Seed: *seed, Pairs: *pairs, Parallel: *parallel}
 		var err error
-		if m.A, err = player(*a, *dir); err != nil {
+		if m.A, err = player(c.Context(), *a, *dir, variant.Variant); err != nil {
 			return err
 		}
-		if m.B, err = player(*b, *dir); err != nil {
+		if m.B, err = player(c.Context(), *b, *dir, variant.Variant); err != nil {
 			return err
 		}
 		ctx, stop := untilSignal(c)

@@ -1,24 +1,30 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"yinshzero/arena"
 	"yinshzero/infer"
 	"yinshzero/mcts"
 	"yinshzero/net"
 	"yinshzero/registry"
+	"yinshzero/rules"
 )
 
 // matchSimulations is the budget of a model whose player names none.
 const matchSimulations = 64
 
-// player returns the maker of the player that text names. Models are files, or known to the run in dir.
-func player(text, dir string) (arena.Maker, error) {
+// int8Suffix of a model asks for inference in 8-bit integers.
+const int8Suffix = ",int8"
+
+// player returns the maker of the player that text names, for games of v. Models are files, or known to the run in dir.
+func player(ctx context.Context, text, dir string, v rules.Variant) (arena.Maker, error) {
 	spec, err := arena.ParseSpec(text)
 	if err != nil {
 		return nil, &usageError{err}
@@ -27,11 +33,22 @@ func player(text, dir string) (arena.Maker, error) {
 		if s.Kind != arena.SpecModel {
 			return nil, usagef("player %q: this version plays against no engines in other processes", text)
 		}
-		w, err := weights(s.Model, dir)
+		model, int8 := strings.CutSuffix(s.Model, int8Suffix)
+		w, err := weights(model, dir)
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}
-		program, err := w.Compile()
+		compile := w.Compile
+		if int8 {
+			compile = func() (*net.Program, error) {
+				positions, err := greedyPositions(ctx, v, 0)
+				if err != nil {
+					return nil, err
+				}
+				return w.CompileInt8(positions)
+			}
+		}
+		program, err := compile()
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}
