@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"math"
+
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -14,56 +16,48 @@ func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
 	const classes = net.NumOwners
 	c, size := r.arch.Channels, kernel.ActivationLen(r.arch.Channels)
 	w, b := r.param(net.OwnershipHead+net.WeightName), r.param(net.OwnershipHead+net.BiasName)
-	columns := make([]float32, classes*c)               // w by class
-	d := make([][kernel.Cells][classes]float32, r.size) // gradient of every row's loss with respect to the logits
+	columns := make([]float32, classes*c) // w by class
+	// The gradient of every row's loss with respect to the logits of its Points, in the order of their cells.
+	d := make([][kernel.Points][classes]float32, r.size)
 	o, y, err := apply(net.OwnershipHead+"loss", func(out []float32, in [][]float32) {
 		transpose(columns, in[1], c, classes)
+		bias := [classes]float32(in[2])
 		for i, cells := range r.rows.cells {
 			out[i] = 0
 			weight := in[3][i] / float32(len(cells))
 			if weight == 0 {
 				continue
 			}
-			x := in[0][i*size:][:size]
-			for _, cell := range cells {
-				var logits, target [classes]float32
+			loss, x, owners := float32(0), in[0][i*size:][:size], &r.rows.owners[i]
+			for n, cell := range cells {
+				logits := bias
 				for k := range logits {
-					logits[k] = in[2][k] + dotColumn(x, columns[k*c:][:c], cell)
+					logits[k] += dotColumn(x, columns[k*c:][:c], cell)
 				}
-				target[r.rows.owners[i][cell]] = weight
-				p := &d[i][cell]
-				out[i] += rowCrossEntropy(p[:], logits[:], target[:])
-				for k := range p {
-					p[k] = weight*p[k] - target[k]
-				}
+				loss += ownerLoss(&d[i][n], &logits, owners[cell], weight)
 			}
+			out[i] = weight * loss
 		}
 	}, tensor.Shape{r.size}, x, w, b, weight)
 	if err != nil {
 		return nil, err
 	}
 	o.wrt = []bool{true, true, true, false}
-	o.diff = func(grad *G.Node) (G.Nodes, error) {
-		grads := make(G.Nodes, 4)
-		// each calls f for every Point of the rows that have a target. y is an input of the operations so that it runs first.
-		each := func(f func(row, cell int)) {
-			for i, cells := range r.rows.cells {
-				if r.rows.data[inEndWeight][i] != 0 {
-					for _, cell := range cells {
-						f(i, cell)
-					}
-				}
+	// each calls f for every row with a target. y is an input of the operations that use it, so that it runs first.
+	each := func(f func(row int, cells []int)) {
+		for i, cells := range r.rows.cells {
+			if r.rows.row(inEndWeight, i)[0] != 0 {
+				f(i, cells)
 			}
 		}
+	}
+	o.diff = func(grad *G.Node) (G.Nodes, error) {
 		var err error
+		grads := make(G.Nodes, 4)
 		if _, grads[0], err = apply(net.OwnershipHead+"dx", func(dx []float32, in [][]float32) {
 			clear(dx)
-			each(func(i, cell int) {
-				x, dx := in[0][i*size:][:size], dx[i*size:][:size]
-				for k, v := range d[i][cell] {
-					addToColumn(dx, in[1][i]*v, columns[k*c:][:c], cell)
-				}
-				gateColumn(dx, x, cell)
+			each(func(i int, cells []int) {
+				ownerColumns(dx[i*size:][:size], in[0][i*size:][:size], columns, in[1][i], d[i][:], cells)
 			})
 		}, x.Shape().Clone(), x, grad, y); err != nil {
 			return nil, err
@@ -71,9 +65,11 @@ func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
 		dcolumns := make([]float32, classes*c)
 		if _, grads[1], err = apply(net.OwnershipHead+"dw", func(dw []float32, in [][]float32) {
 			clear(dcolumns)
-			each(func(i, cell int) {
-				for k, v := range d[i][cell] {
-					addColumn(dcolumns[k*c:][:c], in[1][i]*v, in[0][i*size:][:size], cell)
+			each(func(i int, cells []int) {
+				for n, cell := range cells {
+					for k, v := range d[i][n] {
+						addColumn(dcolumns[k*c:][:c], in[1][i]*v, in[0][i*size:][:size], cell)
+					}
 				}
 			})
 			transpose(dw, dcolumns, classes, c)
@@ -82,13 +78,50 @@ func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
 		}
 		_, grads[2], err = apply(net.OwnershipHead+"db", func(db []float32, in [][]float32) {
 			clear(db)
-			each(func(i, cell int) {
-				for k, v := range d[i][cell] {
-					db[k] += in[0][i] * v
+			each(func(i int, cells []int) {
+				for n := range cells {
+					for k, v := range d[i][n] {
+						db[k] += in[0][i] * v
+					}
 				}
 			})
 		}, b.Shape().Clone(), grad, y)
 		return grads, err
 	}
 	return y, nil
+}
+
+// ownerLoss returns -log softmax(logits)[owner] and sets d to weight times its gradient.
+func ownerLoss(d, logits *[net.NumOwners]float32, owner uint8, weight float32) float32 {
+	top, sum := max(logits[0], logits[1], logits[2]), float32(0)
+	for k, v := range logits {
+		d[k] = float32(math.Exp(float64(v - top)))
+		sum += d[k]
+	}
+	for k := range d {
+		d[k] *= weight / sum
+	}
+	d[owner] -= weight
+	return top - logits[owner] + float32(math.Log(float64(sum)))
+}
+
+// ownerColumns sets the columns of dx at the cells to g times the products of d with the classes' columns w, but to zero
+// where x is.
+func ownerColumns(dx, x, w []float32, g float32, d [][net.NumOwners]float32, cells []int) {
+	c := len(w) / net.NumOwners
+	for b := range c / kernel.Lanes {
+		var v [net.NumOwners]*[kernel.Lanes]float32
+		for k := range v {
+			v[k] = (*[kernel.Lanes]float32)(w[k*c+b*kernel.Lanes:])
+		}
+		for n, cell := range cells {
+			d0, d1, d2 := g*d[n][0], g*d[n][1], g*d[n][2]
+			out, in := lanes(dx, b, cell), lanes(x, b, cell)
+			for i := range out {
+				if in[i] > 0 {
+					out[i] = d0*v[0][i] + d1*v[1][i] + d2*v[2][i]
+				}
+			}
+		}
+	}
 }
