@@ -13,7 +13,7 @@ BIN         := bin/yinshzero$(shell go env GOEXE)
 # Nothing here needs a C compiler but the race detector. One value for all keeps the build cache in one piece.
 export CGO_ENABLED := 0
 
-.PHONY: help run build test check vet staticcheck unit race invariants laws cross fuzz bench signature generate clean
+.PHONY: help run build test check vet staticcheck unit checkptr race invariants laws cross fuzz bench signature generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,10 @@ unit: ## the tests; ONNX Runtime, which npm brings, is left out with a word wher
 	@scripts/onnxruntime.sh || test -z "$$CI"
 	go test ./...
 
-race: ## the short tests under the race detector, which needs a C compiler
+checkptr: ## the kernels' short tests with every conversion of a pointer checked
+	go test -gcflags=all=-d=checkptr -short ./net/kernel
+
+race: checkptr ## that, and the short tests under the race detector, which needs a C compiler
 	@scripts/compiler.sh || exit 0; set -x; CGO_ENABLED=1 go test -race -short ./...
 
 invariants: ## the rules and the search with their assertions compiled in

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -26,46 +27,83 @@ func taps3(f func(p, q, tap int)) {
 	}
 }
 
-// refForward is max(0, conv(x)+bias+res).
-func refForward(x []float64, w, bias []float32, res []float64, in, out int) []float64 {
-	y := make([]float64, out*Cells)
-	taps3(func(p, q, tap int) {
-		for c := range in {
-			for o := range out {
-				y[o*Cells+p] += x[c*Cells+q] * float64(w[(tap*in+c)*out+o])
-			}
-		}
-	})
-	for o := range out {
-		for _, p := range Grid {
-			y[o*Cells+p] = max(0, y[o*Cells+p]+float64(bias[o])+res[o*Cells+p])
-		}
-	}
-	return y
+// A refImage is what one board's image x becomes: the results of the plain convolution, and its gradients for dz.
+type refImage struct {
+	y, dx, dw, db []float64
 }
 
-// refBackward adds to dw and db and returns dx.
-func refBackward(x, dz []float64, w []float32, dw, db []float64, in, out int) []float64 {
-	dx := make([]float64, in*Cells)
+// newRefImage computes y = conv(x), without bias, residual and ReLU, and for the gradient dz of y those of x, of the
+// weights and of the bias. Images are [channel][121].
+func newRefImage(x, dz []float64, w []float32, in, out int) refImage {
+	y, g, weights := make([]float64, Cells*out), make([]float64, Cells*out), wide(w) // y and g: [121][channel]
+	for i, v := range dz {
+		g[i%Cells*out+i/Cells] = v
+	}
+	r := refImage{make([]float64, out*Cells), make([]float64, in*Cells), make([]float64, len(w)), make([]float64, out)}
 	taps3(func(p, q, tap int) {
+		yp, gp := y[p*out:][:out], g[p*out:][:out]
 		for c := range in {
-			i, s := (tap*in+c)*out, 0.0
-			for o := range out {
-				g := dz[o*Cells+p]
-				s += g * float64(w[i+o])
-				dw[i+o] += g * x[c*Cells+q]
+			i := (tap*in + c) * out
+			v, wc, dw, s := x[c*Cells+q], weights[i:][:out], r.dw[i:][:out], 0.0
+			for o, d := range gp {
+				s += d * wc[o]
 			}
 			if OnBoard(q) {
-				dx[c*Cells+q] += s
+				r.dx[c*Cells+q] += s
+			}
+			if v != 0 {
+				for o, d := range gp {
+					yp[o] += v * wc[o]
+					dw[o] += d * v
+				}
 			}
 		}
 	})
 	for o := range out {
 		for _, p := range Grid {
-			db[o] += dz[o*Cells+p]
+			r.y[o*Cells+p] = y[p*out+o]
+			r.db[o] += g[p*out+o]
 		}
 	}
-	return dx
+	return r
+}
+
+func wide(x []float32) []float64 {
+	o := make([]float64, len(x))
+	for i, v := range x {
+		o[i] = float64(v)
+	}
+	return o
+}
+
+// activated is max(0, y + bias + res) at the points; res may be nil.
+func activated(y []float64, bias []float32, res []float64) []float64 {
+	o := make([]float64, len(y))
+	for c := range len(y) / Cells {
+		for _, p := range Grid {
+			i := c*Cells + p
+			o[i] = y[i] + float64(bias[c])
+			if res != nil {
+				o[i] += res[i]
+			}
+			o[i] = max(0, o[i])
+		}
+	}
+	return o
+}
+
+// gated is dx + res where act > 0, else 0; res may be nil.
+func gated(dx, act, res []float64) []float64 {
+	o := make([]float64, len(dx))
+	for i, a := range act {
+		if a > 0 {
+			o[i] = dx[i]
+			if res != nil {
+				o[i] += res[i]
+			}
+		}
+	}
+	return o
 }
 
 // image reads one board of activations as float64 planes.
@@ -95,20 +133,28 @@ const guard = 64
 
 var nan = float32(math.NaN())
 
-// fenced returns n poisoned floats between two fences of NaN, and a check that the fences stand.
-func fenced(t *testing.T, n int) []float32 {
-	s := Alloc(n + 2*guard)
-	for i := range s {
-		s[i] = nan
+// allNaN poisons x.
+func allNaN(x []float32) {
+	for i := range x {
+		x[i] = nan
 	}
+}
+
+// fenced returns n poisoned floats. The page behind them faults when it is read or written ([fencedPages]); the floats
+// before them are NaN too, and a check holds that they stay so.
+func fenced(t *testing.T, n int) []float32 {
+	s, before := fencedPages(t, n)
+	allNaN(before)
+	allNaN(s)
 	t.Cleanup(func() {
-		for i := range guard {
-			if s[i] == s[i] || s[guard+n+i] == s[guard+n+i] {
-				t.Fatalf("a kernel wrote outside a slice of %d", n)
+		for i, v := range before {
+			if v == v {
+				t.Errorf("a kernel wrote %d floats before a slice of %d", len(before)-i, n)
+				return
 			}
 		}
 	})
-	return s[guard : guard+n : guard+n]
+	return s[:n:n]
 }
 
 // activations fills fenced random activations of so many boards; relu makes half of them zero.
@@ -131,12 +177,22 @@ func random(t *testing.T, r *rand.Rand, n int, scale float64) []float32 {
 	return x
 }
 
-func poison(s *Scratch) {
-	for _, b := range [][]float32{s.v, s.m, s.out} {
-		for i := range b {
-			b[i] = nan
-		}
+// fencedScratch is NewScratch with fenced memory.
+func fencedScratch(t *testing.T, boards, channels int) *Scratch {
+	s := NewScratch(boards, channels)
+	for _, b := range []*[]float32{&s.v, &s.m, &s.in, &s.out} {
+		f := fenced(t, len(*b))
+		copy(f, *b)
+		*b = f
 	}
+	return s
+}
+
+// poison makes all of s NaN but the columns that must be zero.
+func poison(s *Scratch) {
+	allNaN(s.v)
+	allNaN(s.m)
+	allNaN(s.out)
 	for i := range s.in {
 		if c := i / Lanes % scratchColumns; c >= 2 && c < 2+Side {
 			s.in[i] = nan
@@ -182,200 +238,289 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestConv compares forward and backward with the reference, with odd numbers of boards and channels and with every
-// buffer poisoned, so that a cell left unwritten or a read beyond a slice shows as NaN.
+// A convCase is a convolution to check: channels, boards, boards that the kernels take at a time.
+type convCase struct{ in, out, boards, chunk int }
+
+// checkConv compares forward, backward and gradients of every set with the reference. All memory is fenced and all that
+// is to be written is poisoned before: what is left unwritten, or read beyond a slice, shows as NaN or faults. The boards
+// take turns with two images, so that the reference need not compute more, and equal images must give equal bits
+// wherever in the batch they are.
+func checkConv(t *testing.T, sets []*Set, c convCase, r *rand.Rand) {
+	t.Helper()
+	x, res, dz := activations(t, r, c.boards, c.in, true), activations(t, r, c.boards, c.out, true), activations(t, r, c.boards, c.out, false)
+	add := activations(t, r, c.boards, c.in, false)
+	w, bias := random(t, r, taps*c.in*c.out, 1/math.Sqrt(9*float64(c.in))), random(t, r, c.boards*c.out, 1)
+	for _, b := range [][]float32{x, res, dz, add, bias} {
+		for i := 2 * len(b) / c.boards; i < len(b); i++ {
+			b[i] = b[i-2*len(b)/c.boards]
+		}
+	}
+	refs, dw, db := make([]refImage, min(2, c.boards)), make([]float64, len(w)), make([]float64, c.out)
+	for b := range c.boards {
+		if b < len(refs) {
+			refs[b] = newRefImage(image(x, b, c.in), image(dz, b, c.out), w, c.in, c.out)
+		}
+		for i, v := range refs[b%2].dw {
+			dw[i] += v
+		}
+		for i, v := range refs[b%2].db {
+			db[i] += v
+		}
+	}
+	for _, set := range sets {
+		near := func(name string, got []float32, want []float64) {
+			t.Helper()
+			if e := off(got, want); !(e < 2e-5) {
+				t.Errorf("%s, %+v: %s is off by %g", set.Name(), c, name, e)
+			}
+		}
+		// boards holds every board of got to want, of its image, and looks for bits that differ.
+		boards := func(name string, got []float32, channels int, want func(b int) []float64) {
+			t.Helper()
+			for b := range c.boards {
+				img := image(got, b, channels)
+				if b < 2 {
+					onlyPoints(t, name, img)
+					if e := off(img, want(b)); !(e < 2e-5) {
+						t.Errorf("%s, %+v: %s of board %d is off by %g", set.Name(), c, name, b, e)
+					}
+				} else if !slices.Equal(img, image(got, b-2, channels)) {
+					t.Errorf("%s, %+v: %s: boards %d and %d are alike and their results differ", set.Name(), c, name, b-2, b)
+				}
+			}
+		}
+
+		conv, s := NewConv(set, c.in, c.out), fencedScratch(t, c.chunk, max(c.in, c.out))
+		u, du := fenced(t, conv.PackedLen()), fenced(t, conv.PackedLen())
+		conv.Pack(u, w)
+		y := fenced(t, c.boards*ActivationLen(c.out))
+		poison(s)
+		conv.Forward(s, c.boards, y, x, u, bias, res) // a bias for every board
+		boards("y", y, c.out, func(b int) []float64 {
+			return activated(refs[b].y, bias[b*c.out:], image(res, b, c.out))
+		})
+		y = fenced(t, len(y))
+		poison(s)
+		conv.Forward(s, c.boards, y, x, u, bias[:c.out:c.out], nil) // one bias, no residual
+		boards("y without residual", y, c.out, func(b int) []float64 { return activated(refs[b].y, bias, nil) })
+		copy(y, res)
+		poison(s)
+		conv.Forward(s, c.boards, y, x, u, bias, y) // in place
+		boards("y in place", y, c.out, func(b int) []float64 {
+			return activated(refs[b].y, bias[b*c.out:], image(res, b, c.out))
+		})
+
+		gw, gb := fenced(t, len(w)), fenced(t, c.out)
+		poison(s)
+		conv.Gradients(s, c.boards, gw, gb, x, dz, du)
+		near("dw", gw, dw)
+		near("db", gb, db)
+
+		if c.in%OutputMultiple != 0 {
+			continue
+		}
+		back, wt, ub, dx := NewConv(set, c.out, c.in), gw, du, fenced(t, c.boards*ActivationLen(c.in)) // of the same lengths
+		allNaN(wt)
+		allNaN(ub)
+		Transpose(wt, w, c.in, c.out)
+		back.Pack(ub, wt)
+		poison(s)
+		back.Backward(s, c.boards, dx, dz, ub, x, nil)
+		boards("dx", dx, c.in, func(b int) []float64 { return gated(refs[b].dx, image(x, b, c.in), nil) })
+		dx = fenced(t, len(dx))
+		poison(s)
+		back.Backward(s, c.boards, dx, dz, ub, x, add)
+		boards("dx with residual", dx, c.in, func(b int) []float64 {
+			return gated(refs[b].dx, image(x, b, c.in), image(add, b, c.in))
+		})
+		plain := slices.Clone(dx)
+		copy(dx, add)
+		poison(s)
+		back.Backward(s, c.boards, dx, dz, ub, x, dx) // in place
+		if !slices.Equal(dx, plain) {
+			t.Errorf("%s, %+v: dx in place differs", set.Name(), c)
+		}
+	}
+}
+
+// inputPlanes is the number of planes that the network's first convolution reads.
+const inputPlanes = 7
+
+// widths are the channels that a network may have.
+func widths() (all []int) {
+	for c := OutputMultiple; c <= 512; c += OutputMultiple {
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestConv checks every number of boards, in one chunk, in chunks that leave a rest, and one by one; and a convolution
+// of the input planes and one of the trunk for every width.
 func TestConv(t *testing.T) {
-	eachSet(t, func(t *testing.T, set *Set) {
-		cases := []struct{ in, out, boards, chunk int }{
-			{19, 32, 5, 2}, {7, 32, 3, 2}, {32, 32, 7, 4}, {64, 32, 3, 3}, {96, 96, 2, 8}, {64, 64, 4, 3}, {20, 64, 1, 1},
+	var cases []convCase
+	for boards := 1; boards <= 9; boards++ {
+		cases = append(cases, convCase{inputPlanes, 32, boards, boards}, convCase{32, 32, boards, boards%4 + 1}, convCase{19, 64, boards, 1})
+	}
+	if testing.Short() {
+		cases = cases[6:12]
+	}
+	for i, width := range widths() {
+		boards := 3 + i%4*2
+		if width > 192 {
+			boards = 3 // where the generic kernels take long
 		}
-		if testing.Short() {
-			cases = cases[:3]
+		if !testing.Short() || width == 96 {
+			cases = append(cases, convCase{inputPlanes, width, boards, 2}, convCase{width, width, boards, boards - 1})
 		}
-		for _, c := range cases {
-			r := rand.New(rand.NewPCG(1, uint64(c.in)))
-			conv := NewConv(set, c.in, c.out)
-			x, res, dz := activations(t, r, c.boards, c.in, true), activations(t, r, c.boards, c.out, true), activations(t, r, c.boards, c.out, false)
-			w, bias := random(t, r, conv.WeightLen(), 1/math.Sqrt(9*float64(c.in))), random(t, r, c.boards*c.out, 1)
-			u, du, y := fenced(t, conv.PackedLen()), fenced(t, conv.PackedLen()), fenced(t, c.boards*ActivationLen(c.out))
-			dw, db := fenced(t, len(w)), fenced(t, c.out)
-			s := NewScratch(c.chunk, max(c.in, c.out))
-			worst := map[string]float64{}
-			note := func(name string, e float64) { worst[name] = max(worst[name], e) }
+	}
+	for i, c := range cases {
+		t.Run(fmt.Sprintf("%dx%d,%d by %d", c.in, c.out, c.boards, c.chunk), func(t *testing.T) {
+			checkConv(t, All(), c, rand.New(rand.NewPCG(1, uint64(i))))
+		})
+	}
+}
 
-			conv.Pack(u, w)
-			poison(s)
-			conv.Forward(s, c.boards, y, x, u, bias, res) // a bias for every board
-			poison(s)
-			conv.Gradients(s, c.boards, dw, db, x, dz, du)
-			rdw, rdb := make([]float64, len(dw)), make([]float64, c.out)
-			rdx := make([][]float64, c.boards)
-			for b := range c.boards {
-				got := image(y, b, c.out)
-				onlyPoints(t, "y", got)
-				xb := image(x, b, c.in)
-				note("y", off(got, refForward(xb, w, bias[b*c.out:], image(res, b, c.out), c.in, c.out)))
-				rdx[b] = refBackward(xb, image(dz, b, c.out), w, rdw, rdb, c.in, c.out)
-			}
-			note("dw", off(dw, rdw))
-			note("db", off(db, rdb))
-
-			conv.Forward(s, c.boards, y, x, u, bias[:c.out], nil) // one bias, no residual
-			none := make([]float64, c.out*Cells)
-			for b := range c.boards {
-				note("y", off(image(y, b, c.out), refForward(image(x, b, c.in), w, bias, none, c.in, c.out)))
-			}
-
-			if c.in%OutputMultiple == 0 {
-				back, wt := NewConv(set, c.out, c.in), fenced(t, len(w))
-				Transpose(wt, w, c.in, c.out)
-				ub, dx := fenced(t, back.PackedLen()), fenced(t, c.boards*ActivationLen(c.in))
-				back.Pack(ub, wt)
-				add := activations(t, r, c.boards, c.in, false)
-				for _, res := range [][]float32{nil, add} {
-					poison(s)
-					back.Backward(s, c.boards, dx, dz, ub, x, res)
-					for b := range c.boards {
-						want, act := append([]float64(nil), rdx[b]...), image(x, b, c.in)
-						if res != nil {
-							for i, v := range image(res, b, c.in) {
-								want[i] += v
-							}
-						}
-						for i := range want {
-							if act[i] <= 0 {
-								want[i] = 0
-							}
-						}
-						onlyPoints(t, "dx", image(dx, b, c.in))
-						note("dx", off(image(dx, b, c.in), want))
-					}
-				}
-				poison(s)
-				copy(dx, add) // in place
-				back.Backward(s, c.boards, dx, dz, ub, x, dx)
-				plain := fenced(t, len(dx))
-				back.Backward(s, c.boards, plain, dz, ub, x, add)
-				for i, v := range dx {
-					if v != plain[i] {
-						t.Fatalf("%v: in place %g, else %g", c, v, plain[i])
-					}
-				}
-			}
-			for name, e := range worst {
-				if !(e < 1e-5) {
-					t.Errorf("%d to %d channels, %d boards by %d: %s is off by %g", c.in, c.out, c.boards, c.chunk, name, e)
-				}
-			}
-		}
+// FuzzConv checks convolutions of any shape.
+func FuzzConv(f *testing.F) {
+	f.Add(uint64(1), uint8(6), uint8(0), uint8(4), uint8(1))
+	f.Add(uint64(2), uint8(31), uint8(1), uint8(2), uint8(8))
+	f.Add(uint64(3), uint8(63), uint8(2), uint8(8), uint8(3))
+	f.Fuzz(func(t *testing.T, seed uint64, in, out, boards, chunk uint8) {
+		c := convCase{1 + int(in)%100, OutputMultiple * (1 + int(out)%3), 1 + int(boards)%9, 1 + int(chunk)%9}
+		checkConv(t, All(), c, rand.New(rand.NewPCG(seed, 0)))
 	})
 }
 
-func TestDense(t *testing.T) {
-	eachSet(t, func(t *testing.T, set *Set) {
-		r := rand.New(rand.NewPCG(2, 0))
-		for _, c := range []struct{ in, out, rows int }{{32, 32, 1}, {96, 64, Cells}, {20, 96, 8}, {64, 32, 13}, {7, 32, 20}} {
-			d := NewDense(set, c.in, c.out)
-			w, u := random(t, r, c.in*c.out, 1), fenced(t, d.PackedLen())
-			x, y := fenced(t, Blocks(c.in)*Lanes*c.rows), fenced(t, c.out*c.rows)
-			clear(x)
-			at := func(row, ch int) int { return (ch/Lanes*c.rows+row)*Lanes + ch%Lanes }
-			for row := range c.rows {
-				for ch := range c.in {
-					x[at(row, ch)] = float32(r.NormFloat64())
-				}
-			}
-			d.Pack(u, w)
-			d.Forward(y, x, u, c.rows)
-			want := make([]float64, len(y))
-			for row := range c.rows {
-				for o := range c.out {
-					for ch := range c.in {
-						want[at(row, o)] += float64(x[at(row, ch)]) * float64(w[ch*c.out+o])
-					}
-				}
-			}
-			if e := off(y, want); !(e < 1e-5) {
-				t.Errorf("%v: off by %g", c, e)
-			}
-
-			dy, dw, du, wantW := random(t, r, len(y), 1), fenced(t, len(w)), fenced(t, d.PackedLen()), make([]float64, len(w))
-			d.Gradients(dw, x, dy, du, c.rows)
-			for row := range c.rows {
-				for o := range c.out {
-					for ch := range c.in {
-						wantW[ch*c.out+o] += float64(x[at(row, ch)]) * float64(dy[at(row, o)])
-					}
-				}
-			}
-			if e := off(dw, wantW); !(e < 1e-5) {
-				t.Errorf("%v: gradient off by %g", c, e)
-			}
-
-			m, back := fenced(t, c.rows*c.in), fenced(t, len(x))
-			clear(back)
-			FromRows(m, x, c.rows)
-			ToRows(back, m, c.rows, 0)
-			if !slices.Equal(back, x) {
-				t.Errorf("%v: rows do not survive the way to a matrix and back", c)
+// checkDense compares product and gradient of every set with the reference.
+func checkDense(t *testing.T, in, out, rows int, r *rand.Rand) {
+	t.Helper()
+	w, dy := random(t, r, in*out, 1), random(t, r, out*rows, 1)
+	x := fenced(t, Blocks(in)*Lanes*rows)
+	clear(x)
+	at := func(row, ch int) int { return (ch/Lanes*rows+row)*Lanes + ch%Lanes }
+	y, dw := make([]float64, len(dy)), make([]float64, len(w))
+	for row := range rows {
+		for c := range in {
+			x[at(row, c)] = float32(r.NormFloat64())
+			for o, v := range w[c*out:][:out] {
+				y[at(row, o)] += float64(x[at(row, c)]) * float64(v)
+				dw[c*out+o] += float64(x[at(row, c)]) * float64(dy[at(row, o)])
 			}
 		}
+	}
+	for _, set := range All() {
+		d := NewDense(set, in, out)
+		u, du, gotY, gotW := fenced(t, d.PackedLen()), fenced(t, d.PackedLen()), fenced(t, len(y)), fenced(t, len(w))
+		d.Pack(u, w)
+		d.Forward(gotY, x, u, rows)
+		if e := off(gotY, y); !(e < 1e-5) {
+			t.Errorf("%s, %d rows of %d to %d: off by %g", set.Name(), rows, in, out, e)
+		}
+		d.Gradients(gotW, x, dy, du, rows)
+		if e := off(gotW, dw); !(e < 1e-5) {
+			t.Errorf("%s, %d rows of %d to %d: gradient off by %g", set.Name(), rows, in, out, e)
+		}
+	}
+	m, back := fenced(t, rows*in), fenced(t, len(x))
+	clear(back)
+	FromRows(m, x, rows)
+	ToRows(back, m, rows, 0)
+	if !slices.Equal(back, x) {
+		t.Errorf("%d rows of %d do not survive the way to a matrix and back", rows, in)
+	}
+}
+
+// TestDense checks the products of the network, from the globals and from the pooled vector, for every width and for
+// every number of rows that the blocks of the kernels can leave over.
+func TestDense(t *testing.T) {
+	check := func(in, out, rows int) {
+		t.Run(fmt.Sprintf("%dx%d,%d", in, out, rows), func(t *testing.T) {
+			checkDense(t, in, out, rows, rand.New(rand.NewPCG(2, uint64(in))))
+		})
+	}
+	for rows := 1; rows <= 29; rows++ {
+		check(20, 32, rows)
+	}
+	check(96, 64, Cells)
+	for i, width := range widths() {
+		if !testing.Short() || width == 96 {
+			check(20, width, 1+i%9)
+			check(2*width, width, 1+(i+3)%9)
+			check(2*width+20, 64, 1+(i+6)%9)
+		}
+	}
+}
+
+// FuzzDense checks products of any shape.
+func FuzzDense(f *testing.F) {
+	f.Add(uint64(1), uint8(19), uint8(0), uint8(4))
+	f.Add(uint64(2), uint8(95), uint8(1), uint8(Cells-1))
+	f.Fuzz(func(t *testing.T, seed uint64, in, out, rows uint8) {
+		checkDense(t, 1+int(in), OutputMultiple*(1+int(out)%4), 1+int(rows)%128, rand.New(rand.NewPCG(seed, 0)))
 	})
 }
 
 func TestPoolAndSum(t *testing.T) {
 	eachSet(t, func(t *testing.T, set *Set) {
-		const channels = 40
-		r := rand.New(rand.NewPCG(3, 0))
-		x := activations(t, r, 1, channels, true)
-		x[Grid[30]*Lanes], x[Grid[40]*Lanes] = 9, 9 // two cells share a maximum
-		for _, cells := range [][]int{Grid[:], Grid[20:50]} {
-			mean, top := fenced(t, 48), fenced(t, 48)
-			set.Pool(mean, top, x, channels, cells)
-			img, wm, wt := image(x, 0, channels), make([]float64, 48), make([]float64, 48)
-			for c := range channels {
-				for _, p := range cells {
-					wm[c] += img[c*Cells+p] / float64(len(cells))
-					wt[c] = max(wt[c], img[c*Cells+p])
-				}
-			}
-			if e := max(off(mean, wm), off(top, wt)); !(e < 1e-6) {
-				t.Errorf("pool over %d cells is off by %g", len(cells), e)
-			}
+		for _, channels := range append(widths(), 1, 16, 17, 40) {
+			t.Run(fmt.Sprint(channels), func(t *testing.T) {
+				checkPool(t, set, channels, rand.New(rand.NewPCG(3, uint64(channels))))
+			})
+		}
+	})
+}
 
-			share, dtop, dx := random(t, r, 48, 1), random(t, r, 48, 1), fenced(t, len(x))
-			set.Unpool(dx, x, top, share, dtop, channels, cells)
-			want := make([]float64, len(img))
-			for c := range channels {
-				first := true
-				for _, p := range cells {
-					if i := c*Cells + p; img[i] > 0 {
-						want[i] = float64(share[c])
-						if first && img[i] == wt[c] {
-							want[i] += float64(dtop[c])
-							first = false
-						}
+// checkPool compares pooling over the whole board and over parts of it with the reference, and its gradient, and Sum.
+func checkPool(t *testing.T, set *Set, channels int, r *rand.Rand) {
+	n := Blocks(channels) * Lanes
+	x := activations(t, r, 1, channels, true)
+	x[Grid[30]*Lanes], x[Grid[40]*Lanes] = 9, 9 // two cells share a maximum
+	for _, cells := range [][]int{Grid[:], Grid[20:50], Grid[:1]} {
+		mean, top := fenced(t, n), fenced(t, n)
+		set.Pool(mean, top, x, channels, cells)
+		img, wm, wt := image(x, 0, channels), make([]float64, n), make([]float64, n)
+		for c := range channels {
+			for _, p := range cells {
+				wm[c] += img[c*Cells+p] / float64(len(cells))
+				wt[c] = max(wt[c], img[c*Cells+p])
+			}
+		}
+		if e := max(off(mean, wm), off(top, wt)); !(e < 1e-6) {
+			t.Errorf("pool over %d cells is off by %g", len(cells), e)
+		}
+
+		share, dtop, dx := random(t, r, n, 1), random(t, r, n, 1), fenced(t, len(x))
+		set.Unpool(dx, x, top, share, dtop, channels, cells)
+		want := make([]float64, len(img))
+		for c := range channels {
+			first := true
+			for _, p := range cells {
+				if i := c*Cells + p; img[i] > 0 {
+					want[i] = float64(share[c])
+					if first && img[i] == wt[c] {
+						want[i] += float64(dtop[c])
+						first = false
 					}
 				}
 			}
-			if e := off(image(dx, 0, channels), want); !(e < 1e-6) {
-				t.Errorf("unpool over %d cells is off by %g", len(cells), e)
-			}
 		}
-		total := make([]float64, Lanes)
-		for i, v := range image(x, 0, channels)[:Lanes*Cells] {
-			total[i/Cells] += float64(v)
+		if e := off(image(dx, 0, channels), want); !(e < 1e-6) {
+			t.Errorf("unpool over %d cells is off by %g", len(cells), e)
 		}
-		acc := fenced(t, Lanes)
-		clear(acc)
-		set.Sum(acc, x, Cells)
-		set.Sum(acc, x, Cells)
-		for i := range acc {
-			if d := math.Abs(float64(acc[i]) - 2*total[i]); !(d < 1e-4) {
-				t.Errorf("sum of lane %d: %g, want %g", i, acc[i], 2*total[i])
-			}
+	}
+	total := make([]float64, Lanes)
+	for i, v := range image(x, 0, n)[:Lanes*Cells] {
+		total[i/Cells] += float64(v)
+	}
+	acc := fenced(t, Lanes)
+	clear(acc)
+	set.Sum(acc, x, Cells)
+	set.Sum(acc, x, Cells)
+	for i := range acc {
+		if d := math.Abs(float64(acc[i]) - 2*total[i]); !(d < 1e-4) {
+			t.Errorf("sum of lane %d: %g, want %g", i, acc[i], 2*total[i])
 		}
-	})
+	}
 }
 
 func TestToBlocks(t *testing.T) {
