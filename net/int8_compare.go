@@ -11,7 +11,7 @@ import (
 
 // An Int8Comparison is what the Programs of CompileInt8 and of Compile differ in, on the same Positions and in turns.
 type Int8Comparison struct {
-	Float, Int8 float64 // evaluations a second, encode and Forward, the best of many tries
+	Float, Int8 float64 // evaluations a second, encode and Forward, for every Position the best of many tries
 
 	LogitRMS, LogitMax float64 // error of a legal Move's logit, less the mean error of the Position's
 	Spread             float64 // for scale: the standard deviation of the logits of a Position, root mean square
@@ -20,8 +20,8 @@ type Int8Comparison struct {
 	Value, ValueMax    float64 // change of Value, mean and greatest
 }
 
-// compareRound is the number of evaluations of one try of a speed.
-const compareRound = 16
+// comparedSpeeds is the number of Positions that a speed is measured on.
+const comparedSpeeds = 16
 
 // CompareInt8 compiles w both ways, for the Positions of steps, and compares the Programs on positions, for at least d.
 // No Position may be over. It fails as CompileInt8 does, if there is nothing to compare on, or when ctx ends.
@@ -38,27 +38,31 @@ func CompareInt8(ctx context.Context, w *Weights, steps, positions []rules.Posit
 		return Int8Comparison{}, err
 	}
 	c := compareAnswers(exact, quick, positions)
-	var best [2]time.Duration
+	var best [2][comparedSpeeds]time.Duration
 	planes, moves := make([]float32, 0, PlaneLen), make([]rules.Move, 0, rules.MaxMoves)
 	out := Output{Logits: make([]float32, rules.MaxMoves)}
-	for start, n := time.Now(), 0; n == 0 || time.Since(start) < d; n += compareRound {
-		for i, p := range []*Program{exact, quick} {
-			round := time.Now()
-			for j := range compareRound {
-				pos := &positions[(n+j)%len(positions)]
+	for start, first := time.Now(), true; first || time.Since(start) < d; first = false {
+		for i := range comparedSpeeds {
+			pos := &positions[i*len(positions)/comparedSpeeds]
+			for k, p := range []*Program{exact, quick} {
+				try := time.Now()
 				moves = pos.AppendMoves(moves[:0])
 				planes = AppendPlanes(planes[:0], pos)
 				p.Forward(planes, moves, &out)
-			}
-			if took := time.Since(round); best[i] == 0 || took < best[i] {
-				best[i] = took
+				if took := time.Since(try); first || took < best[k][i] {
+					best[k][i] = took
+				}
 			}
 		}
 		if err := ctx.Err(); err != nil {
 			return Int8Comparison{}, err
 		}
 	}
-	c.Float, c.Int8 = compareRound/best[0].Seconds(), compareRound/best[1].Seconds()
+	for i := range comparedSpeeds {
+		c.Float += best[0][i].Seconds() / comparedSpeeds
+		c.Int8 += best[1][i].Seconds() / comparedSpeeds
+	}
+	c.Float, c.Int8 = 1/c.Float, 1/c.Int8
 	return c, nil
 }
 

@@ -22,8 +22,8 @@ func newBenchInt8() *cobra.Command {
 		Use:   "int8",
 		Short: "Inference in 8-bit integers against floats: speed and error of a model, one thread",
 		Long: `Compile a model both ways and compare its answers and its speed, in turns. The positions are those of games of the
-greedy player against itself or, with --records, of the newest games of a run; half of the games choose the steps of the 8-bit
-numbers, the other half serve for the comparison. Speeds are the best of many short tries.`,
+greedy player against itself or, with --records, of the newest games of a run; half of the games choose the steps of the
+8-bit numbers, the other half serve for the comparison. Speeds are from the best of many tries of each of some positions.`,
 		Example: `  yinshzero bench int8 --model runs/standard/models/5d….safetensors --records runs/standard/records
   yinshzero bench int8 --arch 96x8p --json`,
 		Args: cobra.NoArgs,
