@@ -184,6 +184,9 @@ func TestRestoreAverage(t *testing.T) {
 
 // TestAverageChanges: a run may go on with another kind of average, which then begins with the weights.
 func TestAverageChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
 	kinds := []Average{{Kind: Plain}, {Kind: EMA, Memory: 0.9}, {Kind: SWA, Every: 1, Snapshots: 3}}
 	w := window(t)
 	for _, from := range kinds {

@@ -36,11 +36,11 @@ const (
 	maxNumbers = 1 << 30 // in a checkpoint: the most that net.WriteTensors takes
 )
 
-// fits returns an error if a checkpoint of w, its average and two moments would be too large.
-func (p Params) fits(w *net.Weights) error {
+// fits returns an error if a checkpoint of a's weights, their average and two moments would be too large.
+func (p Params) fits(a net.Arch) error {
 	n := 0
-	for _, t := range w.Tensors() {
-		n += t.Len()
+	for _, s := range a.Specs() {
+		n += s.Len()
 	}
 	if n *= 3 + p.Average.copies(); n > maxNumbers {
 		return fmt.Errorf("a checkpoint would hold %d numbers: at most %d; average fewer snapshots", n, maxNumbers)

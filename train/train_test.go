@@ -519,7 +519,7 @@ func TestParamsValidate(t *testing.T) {
 	}
 	p = params()
 	p.Average = Average{Kind: SWA, Every: 1, Snapshots: MaxSnapshots}
-	big := net.Init(net.Arch{Channels: 256, Blocks: 20}, seed.New(1).Rand())
+	big := net.Arch{Channels: 256, Blocks: 20}
 	if err := p.fits(big); err == nil || !strings.Contains(err.Error(), "fewer snapshots") {
 		t.Errorf("%d snapshots of 256x20: got %v", MaxSnapshots, err)
 	}

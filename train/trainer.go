@@ -30,7 +30,7 @@ func New(w *net.Weights, p Params, s seed.Seed) (*Trainer, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	if err := p.fits(w); err != nil {
+	if err := p.fits(w.Arch()); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	g, err := graph.New(w, p.Graph)
