@@ -64,7 +64,8 @@ func balance(batch []data.Sample) (policy, reply float32) {
 
 // distribution is a search's policy as one number for each legal Move, in the memory of dst.
 func distribution(dst []float32, legal []rules.Move, policy []data.Visit) ([]float32, error) {
-	dst = append(dst[:0], make([]float32, len(legal))...)
+	dst = slices.Grow(dst[:0], len(legal))[:len(legal)]
+	clear(dst)
 	total := 0.0
 	for _, v := range policy {
 		total += float64(v.Weight)
