@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A SpecKind is a kind of player.
@@ -21,16 +22,25 @@ const (
 // A Spec names a player. Which fields count depends on Kind; the others are zero.
 type Spec struct {
 	Kind        SpecKind
-	Simulations int    // of UCT, and of a model: 0 if it was left open
-	Model       string // a model's file, hash or standing, as whoever makes the player understands it
-	Command     string // an engine's command line
+	Simulations int           // of UCT, and of a model: 0 if it was left open
+	Time        time.Duration // of a model that has a time a Move instead of simulations
+	Model       string        // a model's file, hash or standing, as whoever makes the player understands it
+	Options     string        // of a model's search, separated by commas, as whoever makes the player understands them
+	Command     string        // an engine's command line
 }
+
+// Bounds of a Spec's Time.
+const (
+	minTime = time.Millisecond
+	maxTime = time.Hour
+)
 
 // ParseSpec reads a player as Spec.String writes it:
 //
-//	random | greedy | uct:SIMS | model:FILE[@SIMS] | cmd:COMMAND
+//	random | greedy | uct:SIMS | model:FILE[,OPTION…][@SIMS|@TIME] | cmd:COMMAND
 //
-// What follows the last @ of a model is its number of simulations, so a file with an @ in its name needs one.
+// What follows the last @ of a model is its budget, so a file with an @ in its name needs one; what follows the first comma
+// are options. TIME is a number with a unit, such as 250ms.
 func ParseSpec(text string) (Spec, error) {
 	kind, rest, colon := strings.Cut(text, ":")
 	bad := func(format string, args ...any) (Spec, error) {
@@ -57,11 +67,18 @@ func ParseSpec(text string) (Spec, error) {
 	case "model":
 		s := Spec{Kind: SpecModel, Model: rest}
 		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-			n, ok := parseSimulations(rest[at+1:])
-			if !ok {
-				return bad("%q is no number of simulations: want 1 to %d after the last @", rest[at+1:], MaxSimulations)
+			var ok bool
+			if s.Simulations, ok = parseSimulations(rest[at+1:]); !ok {
+				if s.Time, ok = parseTime(rest[at+1:]); !ok {
+					return bad("%q is no budget: want 1 to %d simulations, or a time of %v to %v, after the last @",
+						rest[at+1:], MaxSimulations, minTime, maxTime)
+				}
 			}
-			s.Model, s.Simulations = rest[:at], n
+			s.Model = rest[:at]
+		}
+		var more bool
+		if s.Model, s.Options, more = strings.Cut(s.Model, ","); more && s.Options == "" {
+			return bad("no option after the comma")
 		}
 		if s.Model == "" {
 			return bad("no model: want model:FILE or model:FILE@SIMS, such as model:best@400")
@@ -73,13 +90,30 @@ func ParseSpec(text string) (Spec, error) {
 		}
 		return Spec{Kind: SpecCommand, Command: rest}, nil
 	}
-	return bad("want random, greedy, uct:SIMS, model:FILE[@SIMS] or cmd:COMMAND")
+	return bad("want random, greedy, uct:SIMS, model:FILE[,OPTION…][@SIMS|@TIME] or cmd:COMMAND")
 }
 
 // parseSimulations reads a number in 1 to MaxSimulations in its plain form, without sign or leading zeros.
 func parseSimulations(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 1 && n <= MaxSimulations && s == strconv.Itoa(n)
+}
+
+// parseTime reads a time as formatTime writes it.
+func parseTime(s string) (time.Duration, bool) {
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= minTime && d <= maxTime && s == formatTime(d)
+}
+
+// formatTime is 250ms, 2s or 1500ms: whole seconds, or else milliseconds, or else as time writes it.
+func formatTime(d time.Duration) string {
+	switch {
+	case d%time.Second == 0:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d%time.Millisecond == 0:
+		return strconv.Itoa(int(d/time.Millisecond)) + "ms"
+	}
+	return d.String()
 }
 
 // isControl reports what may not stand in a player's name: it would break the lines that names are written in.
@@ -95,10 +129,17 @@ func (s Spec) String() string {
 	case SpecUCT:
 		return "uct:" + strconv.Itoa(s.Simulations)
 	case SpecModel:
-		if s.Simulations == 0 {
-			return "model:" + s.Model
+		text := "model:" + s.Model
+		if s.Options != "" {
+			text += "," + s.Options
 		}
-		return "model:" + s.Model + "@" + strconv.Itoa(s.Simulations)
+		switch {
+		case s.Time > 0:
+			text += "@" + formatTime(s.Time)
+		case s.Simulations > 0:
+			text += "@" + strconv.Itoa(s.Simulations)
+		}
+		return text
 	}
 	return "cmd:" + s.Command
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -17,6 +18,10 @@ func TestParseSpec(t *testing.T) {
 		{"model:best", Spec{Kind: SpecModel, Model: "best"}},
 		{"model:run/models/3f.safetensors@64", Spec{Kind: SpecModel, Model: "run/models/3f.safetensors", Simulations: 64}},
 		{`model:C:\m@home\x@1`, Spec{Kind: SpecModel, Model: `C:\m@home\x`, Simulations: 1}},
+		{"model:best@250ms", Spec{Kind: SpecModel, Model: "best", Time: 250 * time.Millisecond}},
+		{"model:best@2s", Spec{Kind: SpecModel, Model: "best", Time: 2 * time.Second}},
+		{"model:a@b.safetensors,root=gumbel,int8@1500ms", Spec{Kind: SpecModel, Model: "a@b.safetensors", Options: "root=gumbel,int8", Time: 1500 * time.Millisecond}},
+		{"model:best,reuse=off", Spec{Kind: SpecModel, Model: "best", Options: "reuse=off"}},
 		{"cmd:./engine --level 3 @2", Spec{Kind: SpecCommand, Command: "./engine --level 3 @2"}},
 	} {
 		got, err := ParseSpec(c.in)
@@ -28,7 +33,7 @@ func TestParseSpec(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ in, want string }{
-		{"", "want random, greedy, uct:SIMS, model:FILE[@SIMS] or cmd:COMMAND"},
+		{"", "want random, greedy, uct:SIMS, model:FILE[,OPTION…][@SIMS|@TIME] or cmd:COMMAND"},
 		{"Random", "want random, greedy"},
 		{"random:", "random takes nothing after it"},
 		{"greedy:3", "greedy takes nothing after it"},
@@ -39,8 +44,13 @@ func TestParseSpec(t *testing.T) {
 		{"uct:2e3", "want uct:SIMS"},
 		{"model:", "no model"},
 		{"model:@5", "no model"},
-		{"model:x@", `"" is no number of simulations`},
-		{"model:x@1O0", `"1O0" is no number of simulations`},
+		{"model:x@", `"" is no budget`},
+		{"model:x@1O0", `"1O0" is no budget`},
+		{"model:x@0s", `"0s" is no budget`},
+		{"model:x@61m", `"61m" is no budget`},
+		{"model:x@1000ms", `"1000ms" is no budget`}, // 1s
+		{"model:,int8@3", "no model"},
+		{"model:x,", "no option after the comma"},
 		{"cmd: ", "no command"},
 		{"cmd:a\tb", "control"},
 	} {
@@ -75,7 +85,7 @@ func TestSpecMaker(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, s := range []string{"random", "greedy", "uct:50", "model:best@100", "cmd:./x y", "model:a@b@3"} {
+	for _, s := range []string{"random", "greedy", "uct:50", "model:best@100", "cmd:./x y", "model:a@b@3", "model:a,b=c@20ms"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

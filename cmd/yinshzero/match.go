@@ -19,11 +19,14 @@ func newMatch() *cobra.Command {
 		Short: "Play two players against each other",
 		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
 
-A PLAYER is random, greedy, uct:SIMS or model:FILE[@SIMS]; with --dir a model may also be a prefix of a SHA-256 in the
-run, or best. With ,int8 after FILE the network computes in 8-bit integers: an experiment, on AVX-512 VNNI only. Ctrl-C
-ends the match, and what was played so far is printed.`,
+A PLAYER is random, greedy, uct:SIMS or model:FILE[,OPTION…][@SIMS|@TIME]; with --dir a model may also be a prefix of a
+SHA-256 in the run, or best. Ctrl-C ends the match, and what was played so far is printed.
+
+` + optionsHelp,
 		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
-  yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json`,
+  yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json
+  yinshzero match --a model:best,root=gumbel@200 --b model:best@200 --dir runs/standard --pairs 200
+  yinshzero match --a model:best,cores=2@100ms --b model:best@100ms --dir runs/standard --parallel 1`,
 		Args: cobra.NoArgs,
 	}
 	a := c.Flags().String("a", "", "player A")

@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"yinshzero/arena"
-	"yinshzero/infer"
-	"yinshzero/mcts"
 	"yinshzero/net"
 	"yinshzero/registry"
 	"yinshzero/rules"
@@ -19,9 +16,6 @@ import (
 
 // matchSimulations is the budget of a model whose player names none.
 const matchSimulations = 64
-
-// int8Suffix of a model asks for inference in 8-bit integers.
-const int8Suffix = ",int8"
 
 // player returns the maker of the player that text names, for games of v. Models are files, or known to the run in dir.
 func player(ctx context.Context, text, dir string, v rules.Variant) (arena.Maker, error) {
@@ -33,33 +27,20 @@ func player(ctx context.Context, text, dir string, v rules.Variant) (arena.Maker
 		if s.Kind != arena.SpecModel {
 			return nil, usagef("player %q: this version plays against no engines in other processes", text)
 		}
-		model, int8 := strings.CutSuffix(s.Model, int8Suffix)
-		w, err := weights(model, dir)
+		o, err := parseOptions(s.Options)
+		if err != nil {
+			return nil, usagef("player %q: %v", text, err)
+		}
+		w, err := weights(s.Model, dir)
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}
-		compile := w.Compile
-		if int8 {
-			compile = func() (*net.Program, error) {
-				positions, err := greedyPositions(ctx, v, 0)
-				if err != nil {
-					return nil, err
-				}
-				return w.CompileInt8(positions)
-			}
-		}
-		program, err := compile()
+		program, err := o.compile(ctx, w, v)
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
-		}
-		simulations := s.Simulations
-		if simulations == 0 {
-			simulations = matchSimulations
 		}
 		return func() (arena.Player, error) {
-			p := infer.DefaultParams()
-			p.Symmetry = false
-			return arena.NewSearch(mcts.New(infer.New(program.Clone(), p), matchSearch()), simulations)
+			return o.player(program.Clone(), s)
 		}, nil
 	})
 }
