@@ -16,6 +16,7 @@ import (
 	"yinshzero/net"
 	"yinshzero/rules"
 	"yinshzero/selfplay"
+	"yinshzero/solve"
 )
 
 // A timed is an Evaluator that measures the time it takes. It belongs to one goroutine.
@@ -45,18 +46,31 @@ const maxSimulations = 100_000
 
 func newBenchSearch() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "search",
-		Short:   "Simulations a second, with the uniform evaluator and with a network, one thread",
-		Example: "  yinshzero bench search --arch 32x4p --simulations 64 --json",
-		Args:    cobra.NoArgs,
+		Use:   "search",
+		Short: "Simulations a second, with the uniform evaluator and with a network, and problems solved, one thread",
+		Long: `Measure the search: simulations a second with the uniform evaluator and with a network, and the shares of the
+problems of the standard game and of blitz that the model solves at 1, 32 and 200 simulations a Move. The problems are
+fixed; where no model is given, the uniform evaluator solves them, as a control.`,
+		Example: `  yinshzero bench search --arch 32x4p --simulations 64 --json
+  yinshzero bench search --model runs/standard/models/5d….safetensors`,
+		Args: cobra.NoArgs,
 	}
 	simulations := c.Flags().Int("simulations", 64, "of each search, 2 to 100000")
+	model := c.Flags().String("model", "", "the model's file; without it, random weights of --arch")
 	arch, asJSON, length := addArch(c), addJSON(c), addFor(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := inRange("simulations", *simulations, 2, maxSimulations); err != nil {
 			return err
 		}
-		network, err := networkFor(arch.Arch)
+		w, solver := net.Init(arch.Arch, seed.New(1).Child("weights", 0).Rand()), "uniform"
+		if *model != "" {
+			var err error
+			if w, err = net.Load(*model); err != nil {
+				return err
+			}
+			solver = *model
+		}
+		program, err := w.Compile()
 		if err != nil {
 			return err
 		}
@@ -64,7 +78,12 @@ func newBenchSearch() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		deep, share, err := searchSpeed(c.Context(), &timed{Evaluator: network}, *simulations, *length/2)
+		network := &timed{Evaluator: infer.New(program, infer.DefaultParams())}
+		deep, share, err := searchSpeed(c.Context(), network, *simulations, *length/2)
+		if err != nil {
+			return err
+		}
+		solved, err := sharesSolved(c.Context(), program, *model == "")
 		if err != nil {
 			return err
 		}
@@ -74,9 +93,42 @@ func newBenchSearch() *cobra.Command {
 			Uniform     float64 `json:"uniform_simulations_per_second"`
 			Network     float64 `json:"simulations_per_second"`
 			Share       float64 `json:"share_in_network"`
-		}{arch.String(), *simulations, plain, deep, share}, *asJSON)
+			Solver      string  `json:"solver"`
+			Standard1   float64 `json:"standard_solved_1"`
+			Standard32  float64 `json:"standard_solved_32"`
+			Standard200 float64 `json:"standard_solved_200"`
+			Blitz1      float64 `json:"blitz_solved_1"`
+			Blitz32     float64 `json:"blitz_solved_32"`
+			Blitz200    float64 `json:"blitz_solved_200"`
+		}{
+			w.Arch().String(), *simulations, plain, deep, share, solver,
+			solved[0], solved[1], solved[2], solved[3], solved[4], solved[5],
+		}, *asJSON)
 	}
 	return c
+}
+
+// sharesSolved is the shares of the problems that are solved in matches' search with 1, 32 and 200 simulations: of the
+// standard game, then of blitz; by the model, or by the uniform evaluator.
+func sharesSolved(ctx context.Context, program *net.Program, uniform bool) (shares []float64, err error) {
+	p := infer.DefaultParams()
+	p.Symmetry = false
+	var eval mcts.Evaluator = infer.New(program, p)
+	if uniform {
+		eval = mcts.Uniform{}
+	}
+	s := mcts.New(eval, matchSearch())
+	for _, v := range []rules.Variant{rules.Standard(), rules.Blitz()} {
+		problems := solve.Problems(v)
+		for _, n := range []int{1, 32, 200} {
+			solved, err := solve.Share(ctx, s, problems, n)
+			if err != nil {
+				return nil, err
+			}
+			shares = append(shares, float64(solved)/float64(len(problems)))
+		}
+	}
+	return shares, nil
 }
 
 // searchSpeed searches the Positions of random games for about the given time. It returns simulations a second and the
