@@ -224,7 +224,7 @@ func (p *prover) least(pos *rules.Position, depth int, c rules.Color) int {
 		if !ahead {
 			return min(1+rings, 5)
 		}
-		if pos.Passes() > 0 || pos.Pool() < 3 || depth < 3 && pos.IsLegal(rules.Pass) {
+		if pos.Pool() < 3 || depth < 3 && pos.IsLegal(rules.Pass) {
 			return 1
 		}
 		return 3
