@@ -12,8 +12,8 @@ import (
 	"yinshzero/registry"
 )
 
-// judge gives every candidate its verdict and measures every new best model, until ctx is done. What a kill interrupted
-// goes on where its lines end.
+// judge gives every candidate its verdict and measures every new best model, by problems and by matches, until ctx is done.
+// What a kill interrupted goes on where its lines end.
 func (r *Run) judge(ctx context.Context) error {
 	results, err := r.hub.Results(ctx)
 	if err != nil {
@@ -29,6 +29,11 @@ func (r *Run) judge(ctx context.Context) error {
 			if err := r.gate(ctx, results, c); err != nil {
 				return err
 			}
+			continue
+		}
+		if solved, err := r.solveProblems(ctx); err != nil {
+			return err
+		} else if solved {
 			continue
 		}
 		measured, err := r.measure(ctx, results)

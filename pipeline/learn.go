@@ -211,15 +211,20 @@ type metricsLine struct {
 
 func (r *Run) writeMetrics(m meanLosses) error {
 	l := m.mean()
-	b, err := json.Marshal(metricsLine{
+	return r.appendMetrics("train.jsonl", metricsLine{
 		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
 		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
 		Rings: l.Rings, Reply: l.Reply, Ownership: l.Ownership, Plies: l.Plies, Evaluations: r.counts.Evaluations.Load(),
 	})
+}
+
+// appendMetrics appends a line to a file of metrics.
+func (r *Run) appendMetrics(name string, line any) error {
+	b, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(r.dir(metricsDir), "train.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(r.dir(metricsDir), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

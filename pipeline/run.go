@@ -39,8 +39,9 @@ type Run struct {
 	params   Params
 	lock     *flock.Flock
 	hub      *fleet.Hub
-	ladder   ladder      // judge's own
-	rejected registry.ID // the newest rejected model, which the hub still has; judge's own
+	ladder   ladder          // judge's own
+	rejected registry.ID     // the newest rejected model, which the hub still has; judge's own
+	asked    map[string]bool // models that have been asked to solve problems, nil before the metrics are read; judge's own
 	registry *registry.Registry
 	window   *data.Window
 	trainer  *train.Trainer

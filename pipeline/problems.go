@@ -1,0 +1,128 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"yinshzero/infer"
+	"yinshzero/mcts"
+	"yinshzero/net"
+	"yinshzero/registry"
+	"yinshzero/solve"
+)
+
+// problemsName is the file of metrics that holds which share of the problems each promoted model solves.
+const problemsName = "problems.jsonl"
+
+// A problemsLine is what metrics/problems.jsonl holds of a model: the shares of the problems that it solves in the search of
+// matches, by simulations a Move.
+type problemsLine struct {
+	Time      time.Time `json:"time"`
+	Model     string    `json:"model"`
+	Step      int64     `json:"step"`
+	Problems  int       `json:"problems"`
+	Solved1   float64   `json:"solved_1"`
+	Solved32  float64   `json:"solved_32"`
+	Solved200 float64   `json:"solved_200"`
+}
+
+// problems is every second one of the fixed set for the run's Variant: a hundred, or none. With a network of 64x6, one core
+// has 23,000 evaluations to make for them, which is some eight seconds.
+func (r *Run) problems() (half []solve.Problem) {
+	for i, p := range solve.Problems(r.params.Variant) {
+		if i%2 == 0 {
+			half = append(half, p)
+		}
+	}
+	return half
+}
+
+// solveProblems lets the newest promoted model that has not been asked yet solve the problems, and reports whether there was
+// one. A model that cannot is logged and not asked again by this process.
+func (r *Run) solveProblems(ctx context.Context) (bool, error) {
+	problems := r.problems()
+	if len(problems) == 0 {
+		return false, nil
+	}
+	if r.asked == nil {
+		var err error
+		if r.asked, err = r.readProblems(); err != nil {
+			return false, err
+		}
+	}
+	all := r.registry.All()
+	for i := len(all) - 1; i >= 0; i-- {
+		e := all[i]
+		promoted := e.Standing == registry.Best || e.Standing == registry.Former
+		if !promoted || r.asked[e.ID.String()] {
+			continue
+		}
+		solved, err := r.solvedBy(ctx, e.ID, problems)
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		r.asked[e.ID.String()] = true
+		if err != nil {
+			r.params.Log.Warn("problems cannot be solved", "model", e.ID.Short(), "error", err)
+			return true, nil
+		}
+		r.note("problems solved", "model", e.ID.Short(), "step", e.Meta.Step, "of", len(problems),
+			"at_1", solved[0], "at_32", solved[1], "at_200", solved[2])
+		share := func(i int) float64 { return float64(solved[i]) / float64(len(problems)) }
+		return true, r.appendMetrics(problemsName, problemsLine{
+			time.Now().UTC(), e.ID.String(), e.Meta.Step, len(problems), share(0), share(1), share(2),
+		})
+	}
+	return false, nil
+}
+
+// solvedBy is how many problems a model solves with 1, 32 and 200 simulations a Move.
+func (r *Run) solvedBy(ctx context.Context, id registry.ID, problems []solve.Problem) (solved [3]int, err error) {
+	b, err := r.registry.Bytes(id)
+	if err != nil {
+		return solved, err
+	}
+	w, err := net.Read(b)
+	if err != nil {
+		return solved, err
+	}
+	program, err := w.Compile()
+	if err != nil {
+		return solved, err
+	}
+	p := r.params.Plan.Infer
+	p.Symmetry = false // as in matches
+	s := mcts.New(infer.New(program, p), r.params.Plan.Match)
+	for i, n := range [...]int{1, 32, 200} {
+		if solved[i], err = solve.Share(ctx, s, problems, n); err != nil {
+			return solved, err
+		}
+	}
+	return solved, nil
+}
+
+// readProblems is the models that have been asked, by what the metrics hold. A line that a kill cut short does not count.
+func (r *Run) readProblems() (map[string]bool, error) {
+	asked := map[string]bool{}
+	b, err := os.ReadFile(filepath.Join(r.dir(metricsDir), problemsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return asked, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read metrics: %w", err)
+	}
+	for line := range bytes.Lines(b) {
+		var l problemsLine
+		if json.Unmarshal(line, &l) == nil {
+			asked[l.Model] = true
+		}
+	}
+	return asked, nil
+}
