@@ -302,7 +302,7 @@ func (p *Program) Auxiliary(replies []rules.Move, out *Expectation) {
 
 // at is output k of a head at a cell.
 func (p *Program) at(h *pointHead, k, cell int) float32 {
-	return h.bias[k] + p.dot(h.weight[k*p.arch.Channels:], cell)
+	return h.bias[k] + p.set.DotColumn(p.x, h.weight[k*p.arch.Channels:][:p.arch.Channels], cell)
 }
 
 // addScaled adds s·x to y.
@@ -311,22 +311,6 @@ func addScaled(y, x []float32, s float32) {
 	for i := range y {
 		y[i] += s * x[i]
 	}
-}
-
-// dot is the product of the trunk's channels at a cell with w.
-func (p *Program) dot(w []float32, cell int) float32 {
-	var s0, s1, s2, s3 float32
-	for b := range p.arch.Channels / kernel.Lanes {
-		x := (*[kernel.Lanes]float32)(p.x[(b*Cells+cell)*kernel.Lanes:])
-		v := (*[kernel.Lanes]float32)(w[b*kernel.Lanes:])
-		for i := 0; i < kernel.Lanes; i += 4 {
-			s0 += x[i] * v[i]
-			s1 += x[i+1] * v[i+1]
-			s2 += x[i+2] * v[i+2]
-			s3 += x[i+3] * v[i+3]
-		}
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // pool puts the pooled vector of the activations x, which are not negative, at the start of p.vector.

@@ -60,13 +60,13 @@ func (o *op) InferShape(...G.DimSizer) (tensor.Shape, error) { return o.shape.Cl
 // Do runs the operation.
 func (o *op) Do(in ...G.Value) (G.Value, error) {
 	for i, v := range in {
-		d, ok := v.Data().([]float32)
-		if !ok {
-			return nil, fmt.Errorf("run %s: input %d is a %T, want []float32", o.name, i, v.Data())
+		d, ok := v.(*tensor.Dense)
+		if !ok || d.Dtype() != tensor.Float32 {
+			return nil, fmt.Errorf("run %s: input %d is a %T, want a tensor of float32", o.name, i, v)
 		}
-		o.inputs[i] = d
+		o.inputs[i] = d.Float32s()
 	}
-	o.do(o.out.Data().([]float32), o.inputs)
+	o.do(o.out.Float32s(), o.inputs)
 	return o.out, nil
 }
 

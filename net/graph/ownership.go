@@ -11,8 +11,9 @@ import (
 )
 
 // ownership adds the ownership head and its loss to the graph, [rows]: for every row its weight, [rows][1], times the mean
-// over the board's Points of -log softmax(logits of the Point)[owner]. A row of weight 0 costs exactly nothing.
-func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
+// over the board's Points of -log softmax(logits of the Point)[owner]. A row of weight 0 costs exactly nothing. pooled are
+// the pooled vectors of x, whose gradient takes up that of the logits.
+func (r *replica) ownership(x, weight, pooled *G.Node) (*G.Node, error) {
 	const classes = net.NumOwners
 	c, size := r.arch.Channels, kernel.ActivationLen(r.arch.Channels)
 	w, b := r.param(net.OwnershipHead+net.WeightName), r.param(net.OwnershipHead+net.BiasName)
@@ -32,17 +33,17 @@ func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
 			for n, cell := range cells {
 				logits := bias
 				for k := range logits {
-					logits[k] += dotColumn(x, columns[k*c:][:c], cell)
+					logits[k] += r.set.DotColumn(x, columns[k*c:][:c], cell)
 				}
 				loss += ownerLoss(&d[i][n], &logits, owners[cell], weight)
 			}
 			out[i] = weight * loss
 		}
-	}, tensor.Shape{r.size}, x, w, b, weight)
+	}, tensor.Shape{r.size}, x, w, b, weight, pooled)
 	if err != nil {
 		return nil, err
 	}
-	o.wrt = []bool{true, true, true, false}
+	o.wrt = []bool{false, true, true, false, false}
 	// each calls f for every row with a target. y is an input of the operations that use it, so that it runs first.
 	each := func(f func(row int, cells []int)) {
 		for i, cells := range r.rows.cells {
@@ -53,22 +54,23 @@ func (r *replica) ownership(x, weight *G.Node) (*G.Node, error) {
 	}
 	o.diff = func(grad *G.Node) (G.Nodes, error) {
 		var err error
-		grads := make(G.Nodes, 4)
-		if _, grads[0], err = apply(net.OwnershipHead+"dx", func(dx []float32, in [][]float32) {
-			clear(dx)
+		grads := make(G.Nodes, 5)
+		r.taps = append(r.taps, tap{[]*G.Node{grad, y}, func(dx []float32, in [][]float32) {
 			each(func(i int, cells []int) {
-				ownerColumns(dx[i*size:][:size], in[0][i*size:][:size], columns, in[1][i], d[i][:], cells)
+				for n, cell := range cells {
+					for k, v := range d[i][n] {
+						r.set.AddToColumn(dx[i*size:][:size], cell, in[0][i]*v, columns[k*c:][:c])
+					}
+				}
 			})
-		}, x.Shape().Clone(), x, grad, y); err != nil {
-			return nil, err
-		}
+		}})
 		dcolumns := make([]float32, classes*c)
 		if _, grads[1], err = apply(net.OwnershipHead+"dw", func(dw []float32, in [][]float32) {
 			clear(dcolumns)
 			each(func(i int, cells []int) {
 				for n, cell := range cells {
 					for k, v := range d[i][n] {
-						addColumn(dcolumns[k*c:][:c], in[1][i]*v, in[0][i*size:][:size], cell)
+						r.set.AddColumn(dcolumns[k*c:][:c], in[1][i]*v, in[0][i*size:][:size], cell)
 					}
 				}
 			})
@@ -103,25 +105,4 @@ func ownerLoss(d, logits *[net.NumOwners]float32, owner uint8, weight float32) f
 	}
 	d[owner] -= weight
 	return top - logits[owner] + float32(math.Log(float64(sum)))
-}
-
-// ownerColumns sets the columns of dx at the cells to g times the products of d with the classes' columns w, but to zero
-// where x is.
-func ownerColumns(dx, x, w []float32, g float32, d [][net.NumOwners]float32, cells []int) {
-	c := len(w) / net.NumOwners
-	for b := range c / kernel.Lanes {
-		var v [net.NumOwners]*[kernel.Lanes]float32
-		for k := range v {
-			v[k] = (*[kernel.Lanes]float32)(w[k*c+b*kernel.Lanes:])
-		}
-		for n, cell := range cells {
-			d0, d1, d2 := g*d[n][0], g*d[n][1], g*d[n][2]
-			out, in := lanes(dx, b, cell), lanes(x, b, cell)
-			for i := range out {
-				if in[i] > 0 {
-					out[i] = d0*v[0][i] + d1*v[1][i] + d2*v[2][i]
-				}
-			}
-		}
-	}
 }

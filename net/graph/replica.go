@@ -22,6 +22,8 @@ type replica struct {
 	weightScratch *kernel.Scratch
 	du            []float32 // packed weights' gradients
 
+	taps []tap // the heads' parts of the gradient of the trunk's activations
+
 	graph   *G.ExprGraph
 	machine G.VM
 	inputs  [numInputs]*G.Node
@@ -159,7 +161,7 @@ func (r *replica) trunk() (*G.Node, error) {
 		}
 		extra = nil
 		if r.arch.Pools(i) {
-			p, err := r.pool(net.Block(i), first.out)
+			p, err := r.pool(net.Block(i), first.out, new([]tap))
 			if err != nil {
 				return nil, err
 			}
@@ -179,7 +181,7 @@ func (r *replica) trunk() (*G.Node, error) {
 // heads adds the heads that the Arch has and their losses on the trunk's activations x, and returns the total loss.
 func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 	var b builder
-	pooled := b.do(func() (*G.Node, error) { return r.pool("value.", x) })
+	pooled := b.do(func() (*G.Node, error) { return r.pool("value.", x, &r.taps) })
 	h := b.do(func() (*G.Node, error) { return r.multiply(r.value, pooled, r.inputs[inGlobals]) })
 	h = b.rectify(b.bias(h, r.row(net.ValueDense+net.BiasName)))
 
@@ -195,7 +197,7 @@ func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 		loss(i, b.do(func() (*G.Node, error) { return r.crossEntropy(lossNames[i], logits, target) }))
 	}
 	moves := func(i int, head *moveHead) {
-		entropy(i, b.do(func() (*G.Node, error) { return r.moveLogits(head, x) }), r.inputs[moveTargets[head.index]])
+		entropy(i, b.do(func() (*G.Node, error) { return r.moveLogits(head, x, pooled) }), r.inputs[moveTargets[head.index]])
 	}
 	dense := func(i int, name string, target int) {
 		entropy(i, b.bias(b.mul(h, r.param(name+net.WeightName)), r.row(name+net.BiasName)), r.inputs[target])
@@ -209,7 +211,7 @@ func (r *replica) heads(x *G.Node, scales [numLosses]float64) (*G.Node, error) {
 		moves(lossReply, r.moves[replyMoves])
 	}
 	if r.arch.Has(net.Ownership) {
-		loss(lossOwnership, b.do(func() (*G.Node, error) { return r.ownership(x, r.inputs[inEndWeight]) }))
+		loss(lossOwnership, b.do(func() (*G.Node, error) { return r.ownership(x, r.inputs[inEndWeight], pooled) }))
 	}
 	if r.arch.Has(net.Plies) {
 		dense(lossPlies, net.PliesHead, inPlies)

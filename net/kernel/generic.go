@@ -5,7 +5,10 @@ var generic = Set{
 	name: "generic", group: Lanes,
 	in: genericIn, grad: genericGrad, out: genericOut, outBwd: genericOutBwd,
 	gemm: genericGemm, gemmTN: genericGemmTN, packG: genericPackG, unpack: genericUnpack,
-	colSum: genericColSum, pool: genericPool, spread: genericSpread,
+	colSum: genericColSum, pool: genericPool,
+	unpool:    func(y, act, v, top, dtop []float32, n int) { genericUnpool(y, act, v, top, dtop, n, false) },
+	unpoolAdd: func(y, act, v, top, dtop []float32, n int) { genericUnpool(y, act, v, top, dtop, n, true) },
+	dot:       genericDot, axpy: genericAxpy,
 }
 
 // row16 is the row of 16 lanes that begins at s[o].
@@ -277,15 +280,45 @@ func genericPool(x, sum, top []float32, n int) {
 	}
 }
 
-func genericSpread(y, act, v []float32, n int) {
-	x := row16(v, 0)
+func genericUnpool(y, act, v, top, dtop []float32, n int, add bool) {
+	left := *row16(top, 0)
 	for i := range n {
 		a, d := row16(act, i*Lanes), row16(y, i*Lanes)
 		for l := range d {
-			d[l] = 0
-			if a[l] > 0 {
-				d[l] = x[l]
+			if !add {
+				d[l] = 0
 			}
+			if a[l] <= 0 {
+				d[l] = 0
+				continue
+			}
+			if d[l] += v[l]; a[l] == left[l] {
+				d[l] += dtop[l]
+				left[l] = 0
+			}
+		}
+	}
+}
+
+func genericDot(x, w []float32, n, xs, ws int) float32 {
+	var s [4]float32
+	for i := range n {
+		a, b := row16(x, i*xs), row16(w, i*ws)
+		for l := 0; l < Lanes; l += 4 {
+			s[0] += a[l] * b[l]
+			s[1] += a[l+1] * b[l+1]
+			s[2] += a[l+2] * b[l+2]
+			s[3] += a[l+3] * b[l+3]
+		}
+	}
+	return s[0] + s[1] + s[2] + s[3]
+}
+
+func genericAxpy(y, x []float32, g float32, n, ys, xs int) {
+	for i := range n {
+		d, a := row16(y, i*ys), row16(x, i*xs)
+		for l := range d {
+			d[l] += g * a[l]
 		}
 	}
 }

@@ -40,7 +40,13 @@ func colSum512(x *float32, acc *float32, n int)
 
 func pool512(x *float32, sum *float32, top *float32, n int)
 
-func spread512(y *float32, act *float32, v *float32, n int)
+func unpool512(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+
+func unpoolAdd512(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+
+func dot512(x *float32, w *float32, n int, xs int, ws int) float32
+
+func axpy512(y *float32, x *float32, scale float32, n int, ys int, xs int)
 
 func winoIn256(in *float32, tmp *float32, v *float32, xs int)
 
@@ -58,7 +64,13 @@ func colSum256(x *float32, acc *float32, n int)
 
 func pool256(x *float32, sum *float32, top *float32, n int)
 
-func spread256(y *float32, act *float32, v *float32, n int)
+func unpool256(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+
+func unpoolAdd256(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+
+func dot256(x *float32, w *float32, n int, xs int, ws int) float32
+
+func axpy256(y *float32, x *float32, scale float32, n int, ys int, xs int)
 
 func conv8VNNI(x *uint8, w *int8, y *float32, q *uint8, scale *float32, bias *float32, res *float32, blocks int, inv float32)
 

@@ -7281,25 +7281,114 @@ n:
 	VZEROUPPER
 	RET
 
-// func spread512(y *float32, act *float32, v *float32, n int)
+// func unpool512(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
 // Requires: AVX, AVX512F
-TEXT ·spread512(SB), NOSPLIT, $0-32
+TEXT ·unpool512(SB), NOSPLIT, $0-48
 	MOVQ    y+0(FP), AX
 	MOVQ    act+8(FP), CX
 	MOVQ    v+16(FP), DX
-	MOVQ    n+24(FP), BX
+	MOVQ    top+24(FP), BX
+	MOVQ    dtop+32(FP), SI
+	MOVQ    n+40(FP), DI
 	VPXORD  Z31, Z31, Z31
 	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VCMPPS  $0x11, Z1, Z31, K2
 
 n:
-	VMOVAPS   Z0, Z2
-	VCMPPS    $0x11, (CX), Z31, K1
-	VMOVAPS.Z Z2, K1, Z2
-	VMOVUPS   Z2, (AX)
+	VMOVUPS   (CX), Z5
+	VMOVAPS   Z0, Z4
+	VCMPPS    $0x11, Z5, Z31, K1
+	VMOVAPS.Z Z4, K1, Z4
+	VCMPPS    $0x00, Z5, Z1, K2, K3
+	VADDPS    Z2, Z4, K3, Z4
+	KANDNW    K2, K3, K2
+	VMOVUPS   Z4, (AX)
 	ADDQ      $+64, CX
 	ADDQ      $+64, AX
-	DECQ      BX
+	DECQ      DI
 	JNZ       n
+	VZEROUPPER
+	RET
+
+// func unpoolAdd512(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·unpoolAdd512(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    act+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    top+24(FP), BX
+	MOVQ    dtop+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VPXORD  Z31, Z31, Z31
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS (SI), Z2
+	VCMPPS  $0x11, Z1, Z31, K2
+
+n:
+	VMOVUPS   (CX), Z5
+	VADDPS    (AX), Z0, Z4
+	VCMPPS    $0x11, Z5, Z31, K1
+	VMOVAPS.Z Z4, K1, Z4
+	VCMPPS    $0x00, Z5, Z1, K2, K3
+	VADDPS    Z2, Z4, K3, Z4
+	KANDNW    K2, K3, K2
+	VMOVUPS   Z4, (AX)
+	ADDQ      $+64, CX
+	ADDQ      $+64, AX
+	DECQ      DI
+	JNZ       n
+	VZEROUPPER
+	RET
+
+// func dot512(x *float32, w *float32, n int, xs int, ws int) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·dot512(SB), NOSPLIT, $0-44
+	MOVQ   x+0(FP), AX
+	MOVQ   w+8(FP), CX
+	MOVQ   n+16(FP), DX
+	MOVQ   xs+24(FP), BX
+	MOVQ   ws+32(FP), SI
+	VPXORD Z0, Z0, Z0
+
+n:
+	VMOVUPS       (AX), Z2
+	VFMADD231PS   (CX), Z2, Z0
+	ADDQ          BX, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JNZ           n
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VHADDPS       X0, X0, X0
+	VHADDPS       X0, X0, X0
+	VZEROUPPER
+	MOVSS         X0, ret+40(FP)
+	RET
+
+// func axpy512(y *float32, x *float32, scale float32, n int, ys int, xs int)
+// Requires: AVX, AVX512F, SSE
+TEXT ·axpy512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         ys+32(FP), BX
+	MOVQ         xs+40(FP), SI
+	MOVSS        scale+16(FP), X0
+	VBROADCASTSS X0, Z0
+
+n:
+	VMOVUPS     (AX), Z1
+	VFMADD231PS (CX), Z0, Z1
+	VMOVUPS     Z1, (AX)
+	ADDQ        SI, CX
+	ADDQ        BX, AX
+	DECQ        DX
+	JNZ         n
 	VZEROUPPER
 	RET
 
@@ -13231,30 +13320,151 @@ n:
 	VZEROUPPER
 	RET
 
-// func spread256(y *float32, act *float32, v *float32, n int)
+// func unpool256(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
 // Requires: AVX, AVX2
-TEXT ·spread256(SB), NOSPLIT, $0-32
+TEXT ·unpool256(SB), NOSPLIT, $0-48
 	MOVQ    y+0(FP), AX
 	MOVQ    act+8(FP), CX
 	MOVQ    v+16(FP), DX
-	MOVQ    n+24(FP), BX
+	MOVQ    top+24(FP), BX
+	MOVQ    dtop+32(FP), SI
+	MOVQ    n+40(FP), DI
 	VPXOR   Y15, Y15, Y15
 	VMOVUPS (DX), Y0
+	VMOVUPS (BX), Y2
+	VMOVUPS (SI), Y4
+	VCMPPS  $0x11, Y2, Y15, Y6
 	VMOVUPS 32(DX), Y1
+	VMOVUPS 32(BX), Y3
+	VMOVUPS 32(SI), Y5
+	VCMPPS  $0x11, Y3, Y15, Y7
 
 n:
-	VMOVAPS Y0, Y2
-	VCMPPS  $0x11, (CX), Y15, Y14
-	VANDPS  Y14, Y2, Y2
-	VMOVUPS Y2, (AX)
-	VMOVAPS Y1, Y3
-	VCMPPS  $0x11, 32(CX), Y15, Y14
-	VANDPS  Y14, Y3, Y3
-	VMOVUPS Y3, 32(AX)
+	VMOVUPS (CX), Y9
+	VMOVAPS Y0, Y8
+	VCMPPS  $0x11, Y9, Y15, Y10
+	VANDPS  Y10, Y8, Y8
+	VCMPPS  $0x00, Y9, Y2, Y10
+	VANDPS  Y6, Y10, Y10
+	VANDNPS Y6, Y10, Y6
+	VANDPS  Y4, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS Y8, (AX)
+	VMOVUPS 32(CX), Y9
+	VMOVAPS Y1, Y8
+	VCMPPS  $0x11, Y9, Y15, Y10
+	VANDPS  Y10, Y8, Y8
+	VCMPPS  $0x00, Y9, Y3, Y10
+	VANDPS  Y7, Y10, Y10
+	VANDNPS Y7, Y10, Y7
+	VANDPS  Y5, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS Y8, 32(AX)
 	ADDQ    $+64, CX
 	ADDQ    $+64, AX
-	DECQ    BX
+	DECQ    DI
 	JNZ     n
+	VZEROUPPER
+	RET
+
+// func unpoolAdd256(y *float32, act *float32, v *float32, top *float32, dtop *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·unpoolAdd256(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    act+8(FP), CX
+	MOVQ    v+16(FP), DX
+	MOVQ    top+24(FP), BX
+	MOVQ    dtop+32(FP), SI
+	MOVQ    n+40(FP), DI
+	VPXOR   Y15, Y15, Y15
+	VMOVUPS (DX), Y0
+	VMOVUPS (BX), Y2
+	VMOVUPS (SI), Y4
+	VCMPPS  $0x11, Y2, Y15, Y6
+	VMOVUPS 32(DX), Y1
+	VMOVUPS 32(BX), Y3
+	VMOVUPS 32(SI), Y5
+	VCMPPS  $0x11, Y3, Y15, Y7
+
+n:
+	VMOVUPS (CX), Y9
+	VADDPS  (AX), Y0, Y8
+	VCMPPS  $0x11, Y9, Y15, Y10
+	VANDPS  Y10, Y8, Y8
+	VCMPPS  $0x00, Y9, Y2, Y10
+	VANDPS  Y6, Y10, Y10
+	VANDNPS Y6, Y10, Y6
+	VANDPS  Y4, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS Y8, (AX)
+	VMOVUPS 32(CX), Y9
+	VADDPS  32(AX), Y1, Y8
+	VCMPPS  $0x11, Y9, Y15, Y10
+	VANDPS  Y10, Y8, Y8
+	VCMPPS  $0x00, Y9, Y3, Y10
+	VANDPS  Y7, Y10, Y10
+	VANDNPS Y7, Y10, Y7
+	VANDPS  Y5, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS Y8, 32(AX)
+	ADDQ    $+64, CX
+	ADDQ    $+64, AX
+	DECQ    DI
+	JNZ     n
+	VZEROUPPER
+	RET
+
+// func dot256(x *float32, w *float32, n int, xs int, ws int) float32
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·dot256(SB), NOSPLIT, $0-44
+	MOVQ  x+0(FP), AX
+	MOVQ  w+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  xs+24(FP), BX
+	MOVQ  ws+32(FP), SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+
+n:
+	VMOVUPS      (AX), Y2
+	VFMADD231PS  (CX), Y2, Y0
+	VMOVUPS      32(AX), Y3
+	VFMADD231PS  32(CX), Y3, Y1
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          n
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VZEROUPPER
+	MOVSS        X0, ret+40(FP)
+	RET
+
+// func axpy256(y *float32, x *float32, scale float32, n int, ys int, xs int)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·axpy256(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         ys+32(FP), BX
+	MOVQ         xs+40(FP), SI
+	MOVSS        scale+16(FP), X0
+	VBROADCASTSS X0, Y0
+
+n:
+	VMOVUPS     (AX), Y1
+	VFMADD231PS (CX), Y0, Y1
+	VMOVUPS     Y1, (AX)
+	VMOVUPS     32(AX), Y2
+	VFMADD231PS 32(CX), Y0, Y2
+	VMOVUPS     Y2, 32(AX)
+	ADDQ        SI, CX
+	ADDQ        BX, AX
+	DECQ        DX
+	JNZ         n
 	VZEROUPPER
 	RET
 

@@ -490,7 +490,19 @@ func checkPool(t *testing.T, set *Set, channels int, r *rand.Rand) {
 		}
 
 		share, dtop, dx := random(t, r, n, 1), random(t, r, n, 1), fenced(t, len(x))
+		before := random(t, r, len(x), 1)
 		set.Unpool(dx, x, top, share, dtop, channels, cells)
+		sum := fenced(t, len(x))
+		copy(sum, before)
+		set.UnpoolAdd(sum, x, top, share, dtop, channels, cells)
+		for i, v := range before {
+			if x[i] <= 0 {
+				v = 0
+			}
+			if d := float64(sum[i]) - float64(dx[i]) - float64(v); !(math.Abs(d) < 1e-6) {
+				t.Fatalf("unpool over %d cells adds %g at %d: want %g", len(cells), sum[i]-dx[i], i, v)
+			}
+		}
 		want := make([]float64, len(img))
 		for c := range channels {
 			first := true
@@ -521,6 +533,42 @@ func checkPool(t *testing.T, set *Set, channels int, r *rand.Rand) {
 			t.Errorf("sum of lane %d: %g, want %g", i, acc[i], 2*total[i])
 		}
 	}
+}
+
+// TestColumns compares the operations on one cell's channels with float64.
+func TestColumns(t *testing.T) {
+	eachSet(t, func(t *testing.T, set *Set) {
+		for _, channels := range append(widths(), 16, 48) {
+			r := rand.New(rand.NewPCG(5, uint64(channels)))
+			x, w := activations(t, r, 1, channels, false), random(t, r, channels, 1)
+			for _, cell := range []int{Grid[0], Grid[50], Grid[Points-1], Cells - 1} {
+				at := func(c int) int { return (c/Lanes*Cells+cell)*Lanes + c%Lanes }
+				dot := 0.0
+				for c, v := range w {
+					dot += float64(v) * float64(x[at(c)])
+				}
+				if got := set.DotColumn(x, w, cell); !(math.Abs(float64(got)-dot) < 1e-4) {
+					t.Errorf("%d channels, cell %d: product %g, want %g", channels, cell, got, dot)
+				}
+				y, sum := slices.Clone(x), fenced(t, channels)
+				copy(sum, w)
+				set.AddToColumn(y, cell, 0.3, w)
+				set.AddColumn(sum, -2, x, cell)
+				for c, v := range w {
+					if d := float64(sum[c]) - (float64(v) - 2*float64(x[at(c)])); !(math.Abs(d) < 1e-5) {
+						t.Fatalf("%d channels, cell %d: sum %d is off by %g", channels, cell, c, d)
+					}
+					if d := float64(y[at(c)]) - (float64(x[at(c)]) + 0.3*float64(v)); !(math.Abs(d) < 1e-5) {
+						t.Fatalf("%d channels, cell %d: column's %d is off by %g", channels, cell, c, d)
+					}
+					y[at(c)] = x[at(c)]
+				}
+				if !slices.Equal(y, x) {
+					t.Fatalf("%d channels, cell %d: other cells have changed", channels, cell)
+				}
+			}
+		}
+	})
 }
 
 func TestToBlocks(t *testing.T) {
@@ -577,6 +625,9 @@ func TestAllocations(t *testing.T) {
 			c.Backward(s, 2, y, x, u, x, nil)
 			set.Pool(mean, top, x, 32, Grid[:])
 			set.Unpool(y, x, top, mean, top, 32, Grid[:])
+			set.UnpoolAdd(y, x, top, mean, top, 32, Grid[3:])
+			set.AddToColumn(y, 3, set.DotColumn(x, mean, 3), top)
+			set.AddColumn(mean, 0.1, x, 3)
 		}); n != 0 {
 			t.Errorf("%v allocations, want none", n)
 		}

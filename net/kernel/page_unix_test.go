@@ -46,7 +46,10 @@ func TestFences(t *testing.T) {
 		for name, f := range map[string]func(){
 			"colSum":     func() { set.colSum(rows, acc, 6) },
 			"pool":       func() { set.pool(rows, acc, acc, 6) },
-			"spread":     func() { set.spread(rows, rows, acc, 6) },
+			"unpool":     func() { set.unpool(rows, rows, acc, acc, acc, 6) },
+			"unpoolAdd":  func() { set.unpoolAdd(rows, rows, acc, acc, acc, 6) },
+			"dot":        func() { set.dot(rows, rows, 6, Lanes, Lanes) },
+			"axpy":       func() { set.axpy(rows, rows, 1, 6, Lanes, Lanes) },
 			"gemm":       func() { set.gemm(rows, res, rows, 6, 8, 0, 0) },
 			"gemm's k":   func() { set.gemm(rows, res, rows, 5, 12, 0, 0) },
 			"gemmTN":     func() { set.gemmTN(rows, rows, res, 6, 8, 0) },

@@ -29,7 +29,12 @@ type Set struct {
 	unpack func(u, w []float32, us, ws, n, ustep, wstep int) // n times w = G^T u G on 16 lanes
 	colSum func(x, acc []float32, n int)                     // acc[16] += sum of n rows
 	pool   func(x, sum, top []float32, n int)                // sum[16] += rows, top[16] = max(top, rows)
-	spread func(y, act, v []float32, n int)                  // y = v[16] where act > 0, else 0, n rows
+
+	// y = v[16] [+ y] where act > 0, else 0, n rows; a lane gets dtop[16] more in the first row where act = top[16] > 0
+	unpool, unpoolAdd func(y, act, v, top, dtop []float32, n int)
+
+	dot  func(x, w []float32, n, xs, ws int) float32    // the sum of x w over n times 16 lanes, strides xs and ws
+	axpy func(y, x []float32, g float32, n, ys, xs int) // y += g x over n times 16 lanes, strides ys and xs
 }
 
 // Name is avx512, avx2 or generic.
@@ -89,28 +94,59 @@ func (s *Set) Pool(mean, top, x []float32, channels int, cells []int) {
 // cell's share of the gradients of the means: those divided by the number of cells; dtop are the gradients of the
 // maxima top. Of several cells that hold a maximum the first of cells has its gradient.
 func (s *Set) Unpool(dx, x, top, share, dtop []float32, channels int, cells []int) {
-	dx = dx[:ActivationLen(channels)]
-	if len(cells) != Points {
-		clear(dx)
-	}
+	s.unpools(false, dx, x, top, share, dtop, channels, cells)
+}
+
+// UnpoolAdd is Unpool, but the gradient that dx holds is part of the result, as far as x is not zero.
+func (s *Set) UnpoolAdd(dx, x, top, share, dtop []float32, channels int, cells []int) {
+	s.unpools(true, dx, x, top, share, dtop, channels, cells)
+}
+
+func (s *Set) unpools(add bool, dx, x, top, share, dtop []float32, channels int, cells []int) {
 	for b := range Blocks(channels) {
 		xb, db := x[b*Lanes*Cells:][:Lanes*Cells], dx[b*Lanes*Cells:][:Lanes*Cells]
-		if len(cells) == Points {
-			s.spread(db, xb, share[b*Lanes:][:Lanes], Cells)
-		} else {
-			for _, c := range cells {
-				genericSpread(db[c*Lanes:], xb[c*Lanes:], share[b*Lanes:][:Lanes], 1)
-			}
+		t, v, d := top[b*Lanes:][:Lanes], share[b*Lanes:][:Lanes], dtop[b*Lanes:][:Lanes]
+		switch {
+		case len(cells) == Points && add:
+			s.unpoolAdd(db, xb, v, t, d, Cells)
+			continue
+		case len(cells) == Points:
+			s.unpool(db, xb, v, t, d, Cells)
+			continue
 		}
-		for l := range Lanes {
-			if t := top[b*Lanes+l]; t > 0 {
-				for _, c := range cells {
-					if xb[c*Lanes+l] == t {
-						db[c*Lanes+l] += dtop[b*Lanes+l]
-						break
-					}
+		if add {
+			genericUnpool(db, xb, zeros[:], zeros[:], zeros[:], Cells, true)
+		} else {
+			clear(db)
+		}
+		left := [Lanes]float32(t)
+		for _, c := range cells {
+			genericUnpool(db[c*Lanes:], xb[c*Lanes:], v, left[:], d, 1, add)
+			for l, v := range row16(xb, c*Lanes) {
+				if v == left[l] {
+					left[l] = 0
 				}
 			}
 		}
 	}
+}
+
+// A column is the channels of activations at one cell: sixteen in a row, the next sixteen a plane further on.
+
+// DotColumn is the product of w, [channels], with the column of x at a cell; channels is a multiple of 16.
+func (s *Set) DotColumn(x, w []float32, cell int) float32 {
+	n := len(w) / Lanes
+	return s.dot(x[cell*Lanes:][:(n-1)*Cells*Lanes+Lanes], w, n, Cells*Lanes, Lanes)
+}
+
+// AddToColumn adds g times w, [channels], to the column of x at a cell.
+func (s *Set) AddToColumn(x []float32, cell int, g float32, w []float32) {
+	n := len(w) / Lanes
+	s.axpy(x[cell*Lanes:][:(n-1)*Cells*Lanes+Lanes], w, g, n, Cells*Lanes, Lanes)
+}
+
+// AddColumn adds g times the column of x at a cell to w, [channels].
+func (s *Set) AddColumn(w []float32, g float32, x []float32, cell int) {
+	n := len(w) / Lanes
+	s.axpy(w, x[cell*Lanes:][:(n-1)*Cells*Lanes+Lanes], g, n, Lanes, Cells*Lanes)
 }

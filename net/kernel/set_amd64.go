@@ -25,7 +25,14 @@ var avx512 = Set{
 	},
 	colSum: func(x, acc []float32, n int) { colSum512(&x[0], &acc[0], n) },
 	pool:   func(x, sum, top []float32, n int) { pool512(&x[0], &sum[0], &top[0], n) },
-	spread: func(y, act, v []float32, n int) { spread512(&y[0], &act[0], &v[0], n) },
+	unpool: func(y, act, v, top, dtop []float32, n int) {
+		unpool512(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
+	},
+	unpoolAdd: func(y, act, v, top, dtop []float32, n int) {
+		unpoolAdd512(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
+	},
+	dot:  func(x, w []float32, n, xs, ws int) float32 { return dot512(&x[0], &w[0], n, xs*4, ws*4) },
+	axpy: func(y, x []float32, g float32, n, ys, xs int) { axpy512(&y[0], &x[0], g, n, ys*4, xs*4) },
 }
 
 // The AVX2 transforms handle 8 of the 16 lanes a call.
@@ -62,7 +69,14 @@ var avx2 = Set{
 	},
 	colSum: func(x, acc []float32, n int) { colSum256(&x[0], &acc[0], n) },
 	pool:   func(x, sum, top []float32, n int) { pool256(&x[0], &sum[0], &top[0], n) },
-	spread: func(y, act, v []float32, n int) { spread256(&y[0], &act[0], &v[0], n) },
+	unpool: func(y, act, v, top, dtop []float32, n int) {
+		unpool256(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
+	},
+	unpoolAdd: func(y, act, v, top, dtop []float32, n int) {
+		unpoolAdd256(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
+	},
+	dot:  func(x, w []float32, n, xs, ws int) float32 { return dot256(&x[0], &w[0], n, xs*4, ws*4) },
+	axpy: func(y, x []float32, g float32, n, ys, xs int) { axpy256(&y[0], &x[0], g, n, ys*4, xs*4) },
 }
 
 func machineSets() []*Set {

@@ -612,24 +612,104 @@ func pool(s isa) {
 	asm.RET()
 }
 
-// spread: y = v[0:16] where act > 0, else 0, over n rows.
-func spread(s isa) {
-	function("spread"+s.suf, "func(y, act, v *float32, n int)")
-	y, act, v, n := arg("y"), arg("act"), arg("v"), arg("n")
-	kz, t := s.last(1), s.last(2)
-	s.zero(kz)
+// unpool: y = v[0:16] [+ y] where act > 0, else 0, over n rows; in the first row where act = top > 0, a lane gets dtop more.
+func unpool(s isa, add bool) {
+	name := "unpool"
+	if add {
+		name = "unpoolAdd"
+	}
+	function(name+s.suf, "func(y, act, v, top, dtop *float32, n int)")
+	y, act, v, top, dtop, n := arg("y"), arg("act"), arg("v"), arg("top"), arg("dtop"), arg("n")
 	nv := 64 / s.vb
+	vs, tops, dtops, left := s.r[0:nv], s.r[nv:2*nv], s.r[2*nv:3*nv], s.r[3*nv:4*nv]
+	d, x, m := s.r[4*nv], s.r[4*nv+1], s.r[4*nv+2]
+	kz := s.last(1)
+	s.zero(kz)
 	for i := 0; i < nv; i++ {
-		asm.VMOVUPS(operand.Mem{Base: v, Disp: i * s.vb}, s.r[i])
+		asm.VMOVUPS(operand.Mem{Base: v, Disp: i * s.vb}, vs[i])
+		asm.VMOVUPS(operand.Mem{Base: top, Disp: i * s.vb}, tops[i])
+		asm.VMOVUPS(operand.Mem{Base: dtop, Disp: i * s.vb}, dtops[i])
+		if s.vb == 64 {
+			asm.VCMPPS(operand.Imm(17), tops[i], kz, reg.K2)
+		} else {
+			asm.VCMPPS(operand.Imm(17), tops[i], kz, left[i])
+		}
 	}
 	asm.Label("n")
 	for i := 0; i < nv; i++ {
-		asm.VMOVAPS(s.r[i], s.r[2+i])
-		s.gate(operand.Mem{Base: act, Disp: i * s.vb}, s.r[2+i], kz, t)
-		asm.VMOVUPS(s.r[2+i], operand.Mem{Base: y, Disp: i * s.vb})
+		asm.VMOVUPS(operand.Mem{Base: act, Disp: i * s.vb}, x)
+		if add {
+			asm.VADDPS(operand.Mem{Base: y, Disp: i * s.vb}, vs[i], d)
+		} else {
+			asm.VMOVAPS(vs[i], d)
+		}
+		s.gate(x, d, kz, m)
+		if s.vb == 64 {
+			asm.VCMPPS(operand.Imm(0), x, tops[i], reg.K2, reg.K3)
+			asm.VADDPS(dtops[i], d, reg.K3, d)
+			asm.KANDNW(reg.K2, reg.K3, reg.K2)
+		} else {
+			asm.VCMPPS(operand.Imm(0), x, tops[i], m)
+			asm.VANDPS(left[i], m, m)
+			asm.VANDNPS(left[i], m, left[i])
+			asm.VANDPS(dtops[i], m, m)
+			asm.VADDPS(m, d, d)
+		}
+		asm.VMOVUPS(d, operand.Mem{Base: y, Disp: i * s.vb})
 	}
 	asm.ADDQ(imm(64), act)
 	asm.ADDQ(imm(64), y)
+	asm.DECQ(n)
+	asm.JNZ(operand.LabelRef("n"))
+	asm.VZEROUPPER()
+	asm.RET()
+}
+
+// dot: the sum of x*w over n times 16 lanes; xs and ws are the strides of x and w in bytes.
+func dot(s isa) {
+	function("dot"+s.suf, "func(x, w *float32, n, xs, ws int) float32")
+	x, w, n, xs, ws := arg("x"), arg("w"), arg("n"), arg("xs"), arg("ws")
+	nv := 64 / s.vb
+	for i := 0; i < nv; i++ {
+		s.zero(s.r[i])
+	}
+	asm.Label("n")
+	for i := 0; i < nv; i++ {
+		asm.VMOVUPS(operand.Mem{Base: x, Disp: i * s.vb}, s.r[2+i])
+		asm.VFMADD231PS(operand.Mem{Base: w, Disp: i * s.vb}, s.r[2+i], s.r[i])
+	}
+	asm.ADDQ(xs, x)
+	asm.ADDQ(ws, w)
+	asm.DECQ(n)
+	asm.JNZ(operand.LabelRef("n"))
+	if s.vb == 64 {
+		asm.VEXTRACTF64X4(operand.Imm(1), reg.Z0, reg.Y1)
+	}
+	asm.VADDPS(reg.Y1, reg.Y0, reg.Y0)
+	asm.VEXTRACTF128(operand.Imm(1), reg.Y0, reg.X1)
+	asm.VADDPS(reg.X1, reg.X0, reg.X0)
+	asm.VHADDPS(reg.X0, reg.X0, reg.X0)
+	asm.VHADDPS(reg.X0, reg.X0, reg.X0)
+	asm.VZEROUPPER()
+	asm.Store(reg.X0, asm.ReturnIndex(0))
+	asm.RET()
+}
+
+// axpy: y += scale*x over n times 16 lanes; ys and xs are the strides of y and x in bytes.
+func axpy(s isa) {
+	function("axpy"+s.suf, "func(y, x *float32, scale float32, n, ys, xs int)")
+	y, x, n, ys, xs := arg("y"), arg("x"), arg("n"), arg("ys"), arg("xs")
+	g := asm.Load(asm.Param("scale"), asm.XMM())
+	asm.VBROADCASTSS(g, s.r[0])
+	nv := 64 / s.vb
+	asm.Label("n")
+	for i := 0; i < nv; i++ {
+		asm.VMOVUPS(operand.Mem{Base: y, Disp: i * s.vb}, s.r[1+i])
+		asm.VFMADD231PS(operand.Mem{Base: x, Disp: i * s.vb}, s.r[0], s.r[1+i])
+		asm.VMOVUPS(s.r[1+i], operand.Mem{Base: y, Disp: i * s.vb})
+	}
+	asm.ADDQ(xs, x)
+	asm.ADDQ(ys, y)
 	asm.DECQ(n)
 	asm.JNZ(operand.LabelRef("n"))
 	asm.VZEROUPPER()

@@ -33,7 +33,10 @@ func program() (*ir.File, error) {
 		unpackG(s, k)
 		colSum(s)
 		pool(s)
-		spread(s)
+		unpool(s, false)
+		unpool(s, true)
+		dot(s)
+		axpy(s)
 	}
 	conv8()
 	bytes8()
