@@ -14,8 +14,8 @@
 //	}
 //
 // Everything has a text that is read back as it was: Moves, turns, Variants, Positions and Games, the lines of move
-// lists. ReplayGames and CheckTrace read files of them and tell every Fault; Convert reads games in one Format, such as
-// Boardspace SGF, and writes them in another. Perft, RandomGame and RandomTrace are for checks and measurements.
+// lists. ReplayGames and CheckTrace read files of them and tell every Fault; a Converter reads games in one Format,
+// such as Boardspace SGF, and writes them in another. Perft, RandomGame and RandomTrace are for checks and measurements.
 // Position.Draw and Position.SVG are pictures for people.
 //
 // A turn is several Moves, so the player to move does not alternate: Position.ToMove says whose decision it is. The

@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -32,19 +32,6 @@ func ParseFormat(s string) (Format, error) {
 	return 0, fmt.Errorf("format %q: want %s", abridge(s), strings.Join(formatNames[:], ", "))
 }
 
-// read calls game for every game of r and fault for every one that cannot be read.
-func (f Format) read(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
-	switch f {
-	case FormatTurns:
-		return ReadTurns(r, game, fault)
-	case FormatTrace:
-		return ReadTrace(r, Variants(), game, fault)
-	case FormatSGF:
-		return ReadSGF(r, game, fault)
-	}
-	return ReadGames(r, game, fault)
-}
-
 // write writes one game, whole or not at all.
 func (f Format) write(w io.Writer, g *Game) error {
 	switch f {
@@ -58,24 +45,66 @@ func (f Format) write(w io.Writer, g *Game) error {
 	return WriteMoves(w, g)
 }
 
-// Convert reads games in one Format and writes them in another, one after the other. A game that cannot be read, does not
-// follow the rules or has no text in the new Format is left out and told to fault. Convert returns how many games were
-// good and bad, and an error only if r or w fails. A trace may be of any Variant with a name.
-func Convert(w io.Writer, to Format, r io.Reader, from Format, fault func(Fault)) (ok, bad int, err error) {
-	out := stickyWriter{w: w}
-	ok, bad, err = from.read(r, func(g *Game) error { return to.write(&out, g) }, fault)
-	return ok, bad, errors.Join(out.err, err)
+// A Converter reads games in one Format, from one reader after another, and writes them in another Format. A game that
+// cannot be read, does not follow the rules or has no text in the new Format is left out and told to Fault.
+type Converter struct {
+	From, To Format
+	Variants []Variant // what games a trace may be of; with none, of any Variant with a name
+	W        io.Writer
+	Fault    func(Fault)
+
+	Good, Bad int   // games so far
+	NoOutcome int   // of the good ones those whose trace does not tell Outcome, as they stop before the end
+	NoVariant int   // of the good ones those whose trace is read as one of another Variant, or as none
+	Err       error // the first one of W; nothing is written after it
 }
 
-// A stickyWriter writes until its first error, which it keeps and does not tell.
-type stickyWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (s *stickyWriter) Write(b []byte) (int, error) {
-	if s.err == nil {
-		_, s.err = s.w.Write(b)
+// Read converts the games of r. It returns an error only if r fails.
+func (c *Converter) Read(r io.Reader) error {
+	var ok, bad int
+	var err error
+	switch c.From {
+	case FormatTurns:
+		ok, bad, err = ReadTurns(r, c.game, c.Fault)
+	case FormatTrace:
+		ok, bad, err = ReadTrace(r, c.Variants, c.game, c.Fault)
+	case FormatSGF:
+		ok, bad, err = ReadSGF(r, c.Good+c.Bad+1, c.game, c.Fault)
+	default:
+		ok, bad, err = ReadGames(r, c.game, c.Fault)
 	}
-	return len(b), nil
+	c.Good += ok
+	c.Bad += bad
+	return err
+}
+
+// game writes one game. An error of W is none of the game's.
+func (c *Converter) game(g *Game) error {
+	var b bytes.Buffer
+	if err := c.To.write(&b, g); err != nil {
+		return err
+	}
+	if c.Err == nil {
+		_, c.Err = c.W.Write(b.Bytes())
+	}
+	if c.To != FormatTrace {
+		return nil
+	}
+	if g.Resigned && g.Outcome != Unfinished {
+		c.NoOutcome++
+	}
+	if !g.Variant.Same(Variants()[0]) { // which is tried first
+		same := false
+		_, _, err := ReadTrace(&b, nil, func(back *Game) error {
+			same = back.Variant.Same(g.Variant)
+			return nil
+		}, func(Fault) {})
+		if err != nil {
+			return err
+		}
+		if !same {
+			c.NoVariant++
+		}
+	}
+	return nil
 }

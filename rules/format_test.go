@@ -69,6 +69,32 @@ func TestConvertFaults(t *testing.T) {
 	}
 }
 
+// A Converter counts what a trace does not hold, and reads traces of the Variants it is told.
+func TestConverterLosses(t *testing.T) {
+	const blitz, other = "a unknown resign blitz e6 f5\n", "b W resign 3-3-20-4-1 e6 f5\n"
+	var b bytes.Buffer
+	c := rules.Converter{From: rules.FormatMoves, To: rules.FormatTrace, W: &b, Fault: noFault(t)}
+	for _, in := range []string{"s unknown resign standard e6 f5\n" + blitz, "m B resign mini e6 f5\n" + other} {
+		if err := c.Read(strings.NewReader(in)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.Good != 4 || c.Bad != 0 || c.NoOutcome != 2 || c.NoVariant != 2 || c.Err != nil {
+		t.Errorf("got good %d, bad %d, no outcome %d, no variant %d, %v: want 4, 0, 2, 2", c.Good, c.Bad, c.NoOutcome, c.NoVariant, c.Err)
+	}
+	v, err := rules.ParseVariant("3-3-20-4-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, trace, _ := strings.Cut(b.String(), "\nb ")
+	b.Reset()
+	c = rules.Converter{From: rules.FormatTrace, To: rules.FormatMoves, Variants: []rules.Variant{v}, W: &b, Fault: noFault(t)}
+	if err := c.Read(strings.NewReader("b " + trace)); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "game", b.String(), "b unknown resign 3-3-20-4-1 e6 f5\n")
+}
+
 // A game without an END line is told if it is over, and a game's error is that game's fault.
 func TestReadTrace(t *testing.T) {
 	var b bytes.Buffer
@@ -110,7 +136,7 @@ func TestReadTurns(t *testing.T) {
 		{"a unknown resign 3-1-9-3-1 f6 e6 f6-f8 e6-e7 f8-e7", "ply 4: turn \"f8-e7\": f8-e7 is not legal"},
 		{"a unknown resign 3-1-9-3-1 f6 ;", "ply 1: turn \";\": the turn is empty"},
 		{"a unknown resign 3-1-9-3-1 f6;e6", "ply 1: turn \"f6;e6\": e6 comes after the end of the turn"},
-		{"a unknown resign 3-1-9-3-1 f6 z9", "no move"},
+		{"a unknown resign 3-1-9-3-1 f6 z9", "no move: want e5, a2-h9, xc4-g8, xe3 or pass; B to move, phase place, 30 legal moves:"},
 		{"a unknown resign", "3 words"},
 	} {
 		var got []string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,52 +17,52 @@ import (
 //
 // The words are separated by spaces; the variant is as Variant.String writes it, the Moves as Variant.AppendMove does.
 type Game struct {
-	ID       string  // any word
+	ID       string  // any word that does not begin with #
 	Outcome  Outcome // Unfinished if unknown
 	Resigned bool    // the Moves stop before the game is over
 	Variant  Variant
 	Moves    []Move
 }
 
-// ParseGame reads a line of a move list. It does not ask whether the Moves are legal.
+// ParseGame reads a line of a move list. It does not ask whether the Moves are legal, but if one cannot be read the first
+// one that cannot be played is a *PlyError.
 func ParseGame(line string) (Game, error) {
-	g, _, err := parseGame(line)
-	return g, err
-}
-
-// parseGame is ParseGame; ply is the Move that cannot be read, or −1.
-func parseGame(line string) (g Game, ply int, err error) {
 	g, words, err := parseHead(line)
 	if err != nil {
-		return g, -1, err
+		return g, err
 	}
 	g.Moves = make([]Move, 0, len(words))
-	for i, s := range words {
+	for _, s := range words {
 		m, err := g.Variant.ParseMove(s)
 		if err != nil {
-			return g, i, err
+			p, err := g.play()
+			if err == nil {
+				_, err = p.ParseMove(s)
+				err = &PlyError{len(g.Moves), err}
+			}
+			return g, err
 		}
 		g.Moves = append(g.Moves, m)
 	}
-	return g, -1, nil
+	return g, nil
 }
 
-// parseTurns reads a line of a turn list; ply is the Move that cannot be read or played, or −1.
-func parseTurns(line string) (g Game, ply int, err error) {
+// parseTurns reads a line of a turn list. The first Move that cannot be read or played is a *PlyError.
+func parseTurns(line string) (Game, error) {
 	g, words, err := parseHead(line)
 	if err != nil {
-		return g, -1, err
+		return g, err
 	}
 	g.Moves = []Move{}
 	p := New(g.Variant)
 	for _, s := range words {
 		turn, q, err := p.parseTurn(s)
 		if g.Moves = append(g.Moves, turn...); err != nil {
-			return g, len(g.Moves), fmt.Errorf("turn %q: %w", abridge(s), err)
+			return g, &PlyError{len(g.Moves), fmt.Errorf("turn %q: %w", abridge(s), err)}
 		}
 		p = q
 	}
-	return g, -1, nil
+	return g, nil
 }
 
 // parseHead reads the first four words of a line, and returns the others.
@@ -79,7 +80,7 @@ func parseHead(line string) (g Game, words []string, err error) {
 	case "resign":
 		g.Resigned = true
 	default:
-		return g, nil, fmt.Errorf("%q: want played or resign", f[2])
+		return g, nil, fmt.Errorf("%q: want played or resign", abridge(f[2]))
 	}
 	if g.Variant, err = ParseVariant(f[3]); err != nil {
 		return g, nil, err
@@ -97,7 +98,7 @@ func parseOutcome(s, unfinished string) (Outcome, error) {
 			return o, nil
 		}
 	}
-	return 0, fmt.Errorf("outcome %q: want W, B, draw or %s", s, unfinished)
+	return 0, fmt.Errorf("outcome %q: want W, B, draw or %s", abridge(s), unfinished)
 }
 
 // AppendText appends the line of g, without a line end.
@@ -136,12 +137,9 @@ func (e *PlyError) Unwrap() error { return e.Err }
 // Replay plays the Moves of g from the empty board and returns the last Position. A Move that is not legal is a
 // *PlyError; an outcome that does not follow from the Moves is an error too.
 func (g *Game) Replay() (Position, error) {
-	p := New(g.Variant)
-	for i, m := range g.Moves {
-		if err := p.check(m); err != nil {
-			return p, &PlyError{i, err}
-		}
-		p.Play(m)
+	p, err := g.play()
+	if err != nil {
+		return p, err
 	}
 	res, over := p.Result()
 	switch {
@@ -155,6 +153,18 @@ func (g *Game) Replay() (Position, error) {
 		return p, fmt.Errorf("outcome %v, but the game is not over: %v to move, phase %v", g.Outcome, p.toMove, p.phase)
 	case res.Outcome != g.Outcome:
 		return p, fmt.Errorf("outcome %v, but the moves end in %v", g.Outcome, res.Outcome)
+	}
+	return p, nil
+}
+
+// play is Replay whatever the outcome is.
+func (g *Game) play() (Position, error) {
+	p := New(g.Variant)
+	for i, m := range g.Moves {
+		if err := p.check(m); err != nil {
+			return p, &PlyError{i, err}
+		}
+		p.Play(m)
 	}
 	return p, nil
 }
@@ -177,12 +187,15 @@ func (p *Position) check(m Move) error {
 // offer tells whose decision is next and how many Moves are legal, and names the first of near, which are some of them.
 func (p *Position) offer(near []Move) string {
 	const shown = 10
-	v, all := p.Variant(), p.NumMoves()
+	v, all, plural := p.Variant(), p.NumMoves(), "s"
 	if p.phase == PhaseOver {
 		return fmt.Sprintf("the game is over, %v", p.result.Outcome)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v to move, phase %v, %d legal moves:", p.toMove, p.phase, all)
+	if all == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(&b, "%v to move, phase %v, %d legal move%s:", p.toMove, p.phase, all, plural)
 	for _, n := range near[:min(shown, len(near))] {
 		b.WriteByte(' ')
 		b.WriteString(v.MoveText(n))
@@ -206,13 +219,22 @@ func (f Fault) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "line %d", f.Line)
 	if f.Game != "" {
-		fmt.Fprintf(&b, ": game %s", abridge(f.Game))
+		fmt.Fprintf(&b, ": game %s", plain(f.Game))
 	}
 	if f.Ply >= 0 {
 		fmt.Fprintf(&b, ": ply %d", f.Ply)
 	}
 	fmt.Fprintf(&b, ": %v", f.Err)
 	return b.String()
+}
+
+// plain keeps s short, and quotes it if it holds what is not to be printed.
+func plain(s string) string {
+	s = abridge(s)
+	if q := strconv.Quote(s); q != `"`+s+`"` {
+		return q
+	}
+	return s
 }
 
 // Unwrap is the fault without its place.
@@ -228,10 +250,10 @@ func newFault(line int, game string, err error) Fault {
 }
 
 // ReadGames reads a move list and calls game for every line that can be read and fault for every one that cannot. An
-// error that game returns is that line's fault. Empty lines are skipped. It returns how many lines were good and bad, and
+// error that game returns is that line's fault. Blank lines and those that begin with # are skipped. It returns how many lines were good and bad, and
 // an error only if r fails.
 func ReadGames(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
-	return readLines(r, parseGame, game, fault)
+	return readLines(r, ParseGame, game, fault)
 }
 
 // ReadTurns is ReadGames for a turn list: a move list with turns in the place of Moves, each as Position.ParseTurn reads
@@ -240,14 +262,11 @@ func ReadTurns(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad 
 	return readLines(r, parseTurns, game, fault)
 }
 
-func readLines(r io.Reader, parse func(string) (Game, int, error), game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
+func readLines(r io.Reader, parse func(string) (Game, error), game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
 	err = eachLine(r, func(number int, line string, err error) {
 		var g Game
 		if err == nil {
-			var ply int
-			if g, ply, err = parse(line); err != nil && ply >= 0 {
-				err = &PlyError{ply, err}
-			}
+			g, err = parse(line)
 		}
 		if err == nil {
 			err = game(&g)
@@ -300,7 +319,7 @@ func ReplayGames(r io.Reader, fault func(Fault)) (ok, bad int, err error) {
 	}, fault)
 }
 
-// eachLine calls visit for every line of r that is not blank, with its number from 1; err says that the line is too
+// eachLine calls visit for every line of r that is not blank and does not begin with #, with its number from 1; err says that the line is too
 // long, and then line is empty.
 func eachLine(r io.Reader, visit func(number int, line string, err error)) error {
 	const longest = 1 << 16 // more than any game has
@@ -314,7 +333,7 @@ func eachLine(r io.Reader, visit func(number int, line string, err error)) error
 		switch text := bytes.TrimSpace(line); {
 		case long:
 			visit(number, "", fmt.Errorf("more than %d characters", longest))
-		case len(text) > 0:
+		case len(text) > 0 && text[0] != '#':
 			visit(number, string(text), nil)
 		}
 		if err == io.EOF {

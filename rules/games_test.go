@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -74,7 +75,9 @@ func TestReplayFaults(t *testing.T) {
 		{"outcome", "a X played standard", -1, []string{"outcome", "draw or unknown"}},
 		{"ending", "a W won standard", -1, []string{"played or resign"}},
 		{"variant", "a W played chess", -1, []string{"variant"}},
-		{"unreadable move", head + " e5 e55", 1, []string{"no move"}},
+		{"unreadable move", head + " e5 e55", 1, []string{"no move", "B to move", "84 legal moves", "a2"}},
+		{"unreadable after the end", won + " e55", len(moves), []string{"no move", "the game is over, W"}},
+		{"unreadable after an illegal one", head + " e5 e5 e55", 1, []string{"e5 is not legal", "84 legal moves"}},
 		{"not legal", head + " e5 e5", 1, []string{"e5 is not legal", "B to move", "84 legal moves", "a2"}},
 		{"not legal from this ring", "a W played standard f6 a2 f8 a3 b1 b2 c1 c2 d1 d2 f6-f9", 10,
 			[]string{"f6-f9 is not legal", "f6-c3 f6-c6", "…"}},
@@ -101,6 +104,60 @@ func TestReplayFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Lines that begin with # are comments in every format of lines.
+func TestComments(t *testing.T) {
+	const in = "# one game\na unknown resign mini e6 f5\n  # and no more\n#"
+	for _, f := range []rules.Format{rules.FormatMoves, rules.FormatTurns} {
+		var b bytes.Buffer
+		ok, bad, err := rules.Convert(&b, rules.FormatTrace, strings.NewReader(in), f, noFault(t))
+		if ok != 1 || bad != 0 || err != nil {
+			t.Errorf("%v: ok=%d bad=%d, %v: want ok=1", f, ok, bad, err)
+		}
+		trace := "# a trace\n" + strings.ReplaceAll(b.String(), "\n", "\n# and more\n")
+		if ok, bad, err := rules.CheckTrace(strings.NewReader(trace), nil, noFault(t)); ok != 1 || bad != 0 || err != nil {
+			t.Errorf("trace: ok=%d bad=%d, %v: want ok=1", ok, bad, err)
+		}
+	}
+}
+
+// What a fault quotes has no control characters and is short.
+func TestFaultText(t *testing.T) {
+	const odd = "\x1b[2J\x07"
+	long := strings.Repeat("x", 5000)
+	p := rules.New(rules.Standard())
+	var b bytes.Buffer
+	if err := rules.WriteTrace(&b, &rules.Game{ID: "a", Variant: p.Variant(), Moves: p.AppendMoves(nil)[:1]}); err != nil {
+		t.Fatal(err)
+	}
+	trace := strings.Fields(b.String())[:8]
+	for _, word := range []string{odd, long} {
+		for _, line := range []string{word, "W W played standard e5 e5", "a W played standard " + word, "a " + word + " played standard",
+			"a W " + word + " standard", "a W played " + word, word + " W played standard z", "a END " + word} {
+			for _, f := range []rules.Format{rules.FormatMoves, rules.FormatTurns, rules.FormatTrace} {
+				_, bad, _ := rules.Convert(io.Discard, rules.FormatMoves, strings.NewReader(line), f, func(f rules.Fault) {
+					if text := f.Error(); strings.ContainsAny(text, "\x1b\x07") || len(text) > 1000 {
+						t.Errorf("%.50q is told as %d bytes, %.100q", line, len(text), text)
+					}
+				})
+				if bad == 0 {
+					t.Errorf("%v: %.50q is no fault", f, line)
+				}
+			}
+		}
+		for i := range trace {
+			line := slices.Clone(trace)
+			line[i] = word
+			if _, bad, _ := rules.CheckTrace(strings.NewReader(strings.Join(line, " ")), nil, func(f rules.Fault) {
+				if text := f.Error(); strings.ContainsAny(text, "\x1b\x07") || len(text) > 1000 {
+					t.Errorf("word %d of a trace is told as %d bytes, %.100q", i, len(text), text)
+				}
+			}); bad != 1 {
+				t.Errorf("word %d of a trace: bad=%d, want 1", i, bad)
+			}
+		}
 	}
 }
 

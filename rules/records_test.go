@@ -54,6 +54,13 @@ func fails(t *testing.T) func(Fault) {
 	}
 }
 
+// Convert converts the games of one reader.
+func Convert(w io.Writer, to Format, r io.Reader, from Format, fault func(Fault)) (ok, bad int, err error) {
+	c := Converter{From: from, To: to, W: w, Fault: fault}
+	err = c.Read(r)
+	return c.Good, c.Bad, errors.Join(c.Err, err)
+}
+
 func TestOutsideGames(t *testing.T) {
 	ok, bad, err := ReplayGames(openRecords(t, "games.moves"), fails(t))
 	if ok != 590 || bad != 0 || err != nil {

@@ -6,22 +6,27 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ReadSGF reads games as the server Boardspace writes them, in both its dialects: with Done after every step, as since
 // 2006, and without. It calls game for every game that can be read and fault for every one that cannot, whose rest is
 // skipped. An error that game returns is that game's fault. Comments and unknown properties are skipped, and all
-// variations but the first. A game's id is its GN, with blanks as underscores, or sgf and its number in r.
+// variations but the first; what is no game is skipped, but a text with no game at all is a fault. A game's id is its GN,
+// with blanks and a # at its begin as underscores, or sgf and its number, which counts from first.
 //
 // What the Moves tell goes before what RE says: a game that is over on the board has that outcome, and RE must not deny
 // it; any other counts as resigned, with the outcome of RE or of a Resign, or none. ReadSGF returns how many games were good
 // and bad, and an error only if r fails.
-func ReadSGF(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
+func ReadSGF(r io.Reader, first int, game func(*Game) error, fault func(Fault)) (ok, bad int, err error) {
 	s := sgfScanner{r: bufio.NewReader(r), line: 1}
 	var g *sgfGame
-	games, depth := 0, 0
+	depth := 0 // 1 in a game, more in its variations
+	begin := func(line int) { g, depth = newSGFGame(first+ok+bad, line), 1 }
 	end := func(unclosed bool) {
-		if g == nil {
+		if g == nil || !g.filled {
+			g = nil
 			return
 		}
 		if unclosed {
@@ -41,39 +46,39 @@ func ReadSGF(r io.Reader, game func(*Game) error, fault func(Fault)) (ok, bad in
 		g = nil
 	}
 	for {
-		switch t := s.next(depth > 0); t.kind {
+		switch t := s.next(g != nil); t.kind {
 		case sgfEnd:
-			end(true)
+			if end(true); ok+bad == 0 && s.text && s.err == nil {
+				bad++
+				fault(newFault(1, "", errors.New("no game found: want (;GM[24]SU[Yinsh] …)")))
+			}
 			return ok, bad, s.err
+		case sgfBegin:
+			begin(t.line)
 		case '(':
 			depth++
 		case ')':
-			if depth = max(0, depth-1); depth == 0 {
+			if depth--; depth == 0 {
 				end(false)
-			} else if g != nil {
+			} else {
 				g.past = true
-			}
-		case ';':
-			if g == nil && depth > 0 {
-				games++
-				g = newSGFGame(games, t.line)
 			}
 		case sgfValue:
 			if t.name == "GM" && depth > 1 { // only a game's first node has it
 				end(true)
-				games, depth = games+1, 1
-				g = newSGFGame(games, t.line)
+				begin(t.line)
 			}
-			if g != nil && !g.past && g.fault == nil {
+			if g.filled = true; !g.past && g.fault == nil {
 				g.property(t)
 			}
 		}
 	}
 }
 
-// The kinds of sgfTokens, besides the characters ( ) and ;.
+// The kinds of sgfTokens, besides the characters ( and ).
 const (
 	sgfEnd   = 0
+	sgfBegin = ';' // the first node of a game
 	sgfValue = '['
 )
 
@@ -90,6 +95,7 @@ type sgfScanner struct {
 	r    *bufio.Reader
 	line int
 	name string // of the property in hand
+	text bool   // there is more than blanks
 	err  error  // of r
 }
 
@@ -108,18 +114,27 @@ func (s *sgfScanner) read() (byte, bool) {
 	return c, true
 }
 
-// next returns the next token. Outside a game only an opening parenthesis is one.
+// next returns the next token. Outside a game only the ( and ; that begin one are a token.
 func (s *sgfScanner) next(inGame bool) sgfToken {
 	fresh := true // the next letter begins a name
+	open := false // ( was the last character but blanks
 	for {
 		c, ok := s.read()
-		switch {
-		case !ok:
+		if !ok {
 			return sgfToken{kind: sgfEnd, line: s.line}
-		case c == '(' || inGame && (c == ')' || c == ';'):
+		}
+		if strings.IndexByte(" \t\r\n", c) >= 0 {
+			continue
+		}
+		s.text = true
+		switch {
+		case !inGame && c == ';' && open, inGame && (c == '(' || c == ')'):
 			s.name = ""
 			return sgfToken{kind: c, line: s.line}
 		case !inGame:
+			open = c == '('
+		case c == ';':
+			s.name = ""
 		case c == '[':
 			return s.value()
 		case 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
@@ -152,11 +167,12 @@ func (s *sgfScanner) value() sgfToken {
 			t.err = errors.New("the value has no closing bracket")
 			return t
 		}
-		if len(b) == longest {
+		switch {
+		case len(b) < longest:
+			b = append(b, c)
+		case t.err == nil:
 			t.err = fmt.Errorf("a value of more than %d characters", longest)
-			continue
 		}
-		b = append(b, c)
 	}
 }
 
@@ -168,6 +184,7 @@ type sgfGame struct {
 	names      [2]string // of the players
 	result     string    // RE
 	resultLine int
+	filled     bool // it has a property
 	past       bool // the first variation has ended
 	step       sgfStep
 	held       string // what has been picked up beside the board
@@ -236,6 +253,9 @@ func (g *sgfGame) property(t sgfToken) {
 	case "GN":
 		if words := strings.Fields(t.value); len(words) > 0 {
 			g.game.ID = strings.Join(words, "_")
+			if g.game.ID[0] == '#' { // a comment of a move list
+				g.game.ID = "_" + g.game.ID[1:]
+			}
 		}
 	case "RE":
 		g.result, g.resultLine = strings.TrimSpace(t.value), t.line
@@ -373,7 +393,7 @@ func (g *sgfGame) drop(side Color, point string, line int) (int, error) {
 	case s.side == side && s.kind == sgfPlace:
 		s.from, s.line = point, line
 	default:
-		return line, fmt.Errorf("drop board %s: %v has no ring in hand; %s", point, side, g.pos.offer(g.pos.AppendMoves(nil)))
+		return line, fmt.Errorf("drop board %s: %v has no ring in hand; %s", plain(point), side, g.pos.offer(g.pos.AppendMoves(nil)))
 	}
 	return line, nil
 }
@@ -405,7 +425,7 @@ func (g *sgfGame) settle() (int, error) {
 		return s.line, nil
 	case sgfMove:
 		if s.to == "" {
-			return s.line, fmt.Errorf("the ring on %s was not moved", s.from)
+			return s.line, fmt.Errorf("the ring on %s was not moved", plain(s.from))
 		}
 		text = s.from + "-" + s.to
 	case sgfRow:
@@ -415,14 +435,11 @@ func (g *sgfGame) settle() (int, error) {
 	case sgfPass:
 		text = "pass"
 	}
-	m, err := g.game.Variant.ParseMove(text)
-	if err != nil {
-		return s.line, fmt.Errorf("%w; %s", err, g.pos.offer(g.pos.AppendMoves(nil)))
-	}
 	if _, over := g.pos.Result(); !over && s.side != g.pos.toMove {
-		return s.line, fmt.Errorf("%s is not legal for %v: %s", text, s.side, g.pos.offer(g.pos.AppendMoves(nil)))
+		return s.line, fmt.Errorf("%s is not legal for %v: %s", plain(text), s.side, g.pos.offer(g.pos.AppendMoves(nil)))
 	}
-	if err := g.pos.check(m); err != nil {
+	m, err := g.pos.ParseMove(text)
+	if err != nil {
 		return s.line, err
 	}
 	g.game.Moves = append(g.game.Moves, m)
@@ -475,7 +492,7 @@ func (g *sgfGame) stated() Outcome {
 	o, longest := Unfinished, 0 // one name may be a part of the other
 	for c, name := range g.names {
 		switch n := len(name); {
-		case n < longest || n == 0 || !strings.Contains(g.result, name):
+		case n < longest || n == 0 || !containsWord(g.result, name):
 		case n == longest:
 			o = Unfinished
 		default:
@@ -483,6 +500,26 @@ func (g *sgfGame) stated() Outcome {
 		}
 	}
 	return o
+}
+
+// containsWord reports whether word stands in text with no letter or digit at either side. In scripts without blanks
+// any letter may stand there.
+func containsWord(text, word string) bool {
+	inWord := func(r rune) bool {
+		return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+	}
 }
 
 // sgfNames are the players' names that WriteSGF writes.

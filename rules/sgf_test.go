@@ -39,7 +39,7 @@ func TestSGFByHand(t *testing.T) {
 
 // readSGF reads one game.
 func readSGF(sgf string) (g rules.Game, err error) {
-	_, _, _ = rules.ReadSGF(strings.NewReader(sgf), func(r *rules.Game) error {
+	_, _, _ = rules.ReadSGF(strings.NewReader(sgf), 1, func(r *rules.Game) error {
 		g = *r
 		return nil
 	}, func(f rules.Fault) { err = f })
@@ -174,6 +174,12 @@ func TestSGFOutcome(t *testing.T) {
 		{names + `RE[Bobby.]`, "B resign"},
 		{`P0[id "Bobby"]P1[id "Bob"]RE[Game won by Bobby]`, "W resign"},
 		{names + `RE[Game won by Carl]`, "unknown resign"},
+		{names + `RE[Game won by Bobbyson]`, "unknown resign"},
+		{`P0[id "Al"]P1[id "Bo"]RE[Alas, won by Bo]`, "B resign"},
+		{`P0[id "Al"]P1[id "all"]RE[all, Alas, Al!]`, "B resign"},
+		{`P0[id "aa"]P1[id "Bo"]RE[aaa won]`, "unknown resign"},
+		{`P0[id "Bé"]P1[id "Bo"]RE[Béla won]`, "unknown resign"},
+		{`P0[id "Bé"]P1[id "Bo"]RE[勝者はBéです]`, "W resign"},
 		{names + `RE[B+Resign]`, "B resign"},
 		{`RE[W+3]`, "W resign"},
 		{`P0[0 ID Bob]P1[id ""]RE[won: Bob]`, "W resign"},
@@ -232,7 +238,7 @@ func TestSGFFaults(t *testing.T) {
 		{"ring stays", edit("drop board  E 2]", "drop board  E 1]"), 25, 10, []string{"ring on e1 was not moved"}},
 		{"not from this ring", edit("27 move K 7 K 8", "27 move K 7 E 1"), 27, 11, []string{"k7-e1 is not legal", " k7-"}},
 		{"no line", edit("27 move K 7 K 8", "27 move K 7 A 3"), 27, 11, []string{"not two points of a line"}},
-		{"no row", edit("remove w E 5 E 1", "remove w E 6 E 2"), 40, 19, []string{"xe2-e6 is not legal", "1 legal moves: xe1-e5"}},
+		{"no row", edit("remove w E 5 E 1", "remove w E 6 E 2"), 40, 19, []string{"xe2-e6 is not legal", "1 legal move: xe1-e5"}},
 		{"half a row", edit("remove w E 5 E 1", "remove w E 5"), 40, 19, []string{"remove w E 5"}},
 		{"the other has won", edit("RE[Game won by Béla ő]", "RE[Game won by Ada]"), 7, -1, []string{"RE", "ends in B"}},
 		{"no draw", strings.NewReplacer("RE[Game won by Béla ő]", "RE[The game is a draw]", "P0[56 place w  E 6]", "C[]", "P0[57 Resign ]", "C[]").Replace(good), 7, -1,
@@ -246,7 +252,7 @@ func TestSGFFaults(t *testing.T) {
 			// The game before and the one after are read all the same.
 			before := strings.Count(good, "\n")
 			in := strings.ReplaceAll(good+test.in+good, "\n", "\r\n")
-			ok, bad, err := rules.ReadSGF(strings.NewReader(in), func(*rules.Game) error { return nil },
+			ok, bad, err := rules.ReadSGF(strings.NewReader(in), 1, func(*rules.Game) error { return nil },
 				func(f rules.Fault) { faults = append(faults, f) })
 			if ok != 2 || bad != 1 || err != nil || len(faults) != 1 {
 				t.Fatalf("ok=%d bad=%d, %v, faults %v: want ok=2 bad=1", ok, bad, err, faults)
@@ -276,9 +282,66 @@ func TestSGFFaults(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, _, err := rules.ReadSGF(io.MultiReader(strings.NewReader("(;"), iotest.ErrReader(broken)), func(*rules.Game) error { return nil },
+	if _, _, err := rules.ReadSGF(io.MultiReader(strings.NewReader("(;"), iotest.ErrReader(broken)), 1, func(*rules.Game) error { return nil },
 		func(rules.Fault) {}); !errors.Is(err, broken) {
 		t.Errorf("got %v: want %v", err, broken)
+	}
+}
+
+// Every byte of a value beyond the longest costs nothing.
+func TestSGFLongValue(t *testing.T) {
+	long := "(;C[" + strings.Repeat("x", 1<<20) + "])"
+	if n := testing.AllocsPerRun(1, func() {
+		if _, err := readSGF(long); err == nil {
+			t.Error("no fault")
+		}
+	}); n > 200 {
+		t.Errorf("%v allocations: want at most 200", n)
+	}
+}
+
+// What is no game is skipped, whatever parentheses it has; a text without a game is a fault.
+func TestSGFNoGame(t *testing.T) {
+	const first, second = "(;GM[24]GN[a]P0[place wr A 2])", "(;GM[24]GN[b];P0[place wr A 3])"
+	for _, noise := range []string{"", " (;) ", "(;;)", "(note; see)", "(; see)", "(", " see (1) and ( ", ")", "))", "[(;]", "; a [ ) (x;y"} {
+		for _, in := range []string{noise + first + second, first + noise + "\n" + second, first + second + noise} {
+			var ids string
+			ok, bad, err := rules.ReadSGF(strings.NewReader(in), 1, func(g *rules.Game) error {
+				ids += fmt.Sprint(g.ID, g.Moves, " ")
+				return nil
+			}, noFault(t))
+			if ok != 2 || bad != 0 || err != nil || ids != "a[a2] b[a3] " {
+				t.Errorf("%q: ok=%d bad=%d, %v, games %s: want two", in, ok, bad, err, ids)
+			}
+		}
+		var faults []string
+		ok, bad, err := rules.ReadSGF(strings.NewReader(noise), 1, func(*rules.Game) error { return nil },
+			func(f rules.Fault) { faults = append(faults, f.Error()) })
+		want := "[line 1: no game found: want (;GM[24]SU[Yinsh] …)]"
+		if noise == "" {
+			want = "[]"
+		}
+		if got := fmt.Sprint(faults); ok != 0 || bad != len(faults) || err != nil || got != want {
+			t.Errorf("%q: ok=%d bad=%d, %v, faults %s: want %s", noise, ok, bad, err, got, want)
+		}
+	}
+	for _, blank := range []string{"", " \r\n\t"} {
+		if ok, bad, err := rules.ReadSGF(strings.NewReader(blank), 1, nil, nil); ok != 0 || bad != 0 || err != nil {
+			t.Errorf("%q: ok=%d bad=%d, %v: want none", blank, ok, bad, err)
+		}
+	}
+}
+
+// A game's number goes on where the last file ended, and an id is never a comment.
+func TestSGFID(t *testing.T) {
+	var ids []string
+	ok, _, err := rules.ReadSGF(strings.NewReader("(;GM[24])(;GN[#7 of\x1b 8])(;GM[24])"), 5, func(g *rules.Game) error {
+		ids = append(ids, g.ID)
+		return errors.New("no")
+	}, func(f rules.Fault) { ids = append(ids, f.Error()) })
+	want := `[sgf5 line 1: game sgf5: no _7_of` + "\x1b" + `_8 line 1: game "_7_of\x1b_8": no sgf7 line 1: game sgf7: no]`
+	if got := fmt.Sprint(ids); ok != 0 || err != nil || got != want {
+		t.Errorf("got %q, %v: want %q", got, err, want)
 	}
 }
 
@@ -311,7 +374,7 @@ func FuzzReadSGF(f *testing.F) {
 	f.Add("(;GM[24](;GM[24]GN[\\]]P1[id \"\\\"]RE[\"];P0[place wr G 11];P1[Resign])")
 	f.Fuzz(func(t *testing.T, s string) {
 		good, faults := 0, 0
-		ok, bad, err := rules.ReadSGF(strings.NewReader(s), func(g *rules.Game) error {
+		ok, bad, err := rules.ReadSGF(strings.NewReader(s), 1, func(g *rules.Game) error {
 			good++
 			var b bytes.Buffer
 			if err := rules.WriteSGF(&b, g); err != nil {

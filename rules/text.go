@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -43,7 +42,7 @@ func ParsePoint(s string) (Point, error) {
 	if p, n := scanPoint(s); n == len(s) && n > 0 {
 		return p, nil
 	}
-	return 0, fmt.Errorf("%q is no point: want a letter a to k and a number, such as e5", s)
+	return 0, fmt.Errorf("%q is no point: want a letter a to k and a number, such as e5", abridge(s))
 }
 
 // scanPoint reads a Point at the start of s and returns the length of its text, 0 if there is none.
@@ -66,7 +65,7 @@ func scanPoint(s string) (Point, int) {
 // whether the Move is legal.
 func (v Variant) ParseMove(s string) (Move, error) {
 	bad := func() (Move, error) {
-		return 0, fmt.Errorf("%q is no move: want e5, a2-h9, xc4-g8, xe3 or pass", s)
+		return 0, fmt.Errorf("%q is no move: want e5, a2-h9, xc4-g8, xe3 or pass", abridge(s))
 	}
 	if s == "pass" {
 		return Pass, nil
@@ -108,6 +107,15 @@ func (v Variant) ParseMove(s string) (Move, error) {
 	return 0, fmt.Errorf("%q: %v and %v are not the ends of a row of %d", s, a, b, v.RowLength)
 }
 
+// ParseMove reads a Move that is legal, as Variant.AppendMove writes it. An error says what would be legal.
+func (p *Position) ParseMove(s string) (Move, error) {
+	m, err := p.Variant().ParseMove(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w; %s", err, p.offer(p.AppendMoves(nil)))
+	}
+	return m, p.check(m)
+}
+
 // AppendTurn appends the text of one player's turn, whole or in part, in the form of the official records: the rows that
 // the opponent made for him with their rings, then the ring placed or moved, then the rows he made with theirs. A
 // semicolon goes before a row and before what follows the opponent's rows: a2-h9, i8-f5;xg5-g9xa5, xa1-a5xa5;d3-b3.
@@ -139,7 +147,7 @@ func (p *Position) parseTurn(s string) (turn []Move, q Position, err error) {
 	q = *p
 	v := p.Variant()
 	play := func(m Move) error {
-		if q.toMove != p.toMove {
+		if q.toMove != p.toMove && q.phase != PhaseOver {
 			return fmt.Errorf("%s comes after the end of the turn", v.MoveText(m))
 		}
 		if err := q.check(m); err != nil {
@@ -155,7 +163,7 @@ func (p *Position) parseTurn(s string) (turn []Move, q Position, err error) {
 		}
 		m, err := v.ParseMove(word)
 		if err != nil {
-			return turn, q, err
+			return turn, q, fmt.Errorf("%w; %s", err, q.offer(q.AppendMoves(nil)))
 		}
 		if m.Kind() == RemoveRing && q.phase == PhaseRemoveRow {
 			rows := q.AppendRows(nil, q.toMove)
@@ -171,7 +179,7 @@ func (p *Position) parseTurn(s string) (turn []Move, q Position, err error) {
 		}
 	}
 	if len(turn) == 0 {
-		err = errors.New("the turn is empty")
+		err = fmt.Errorf("the turn is empty; %s", q.offer(q.AppendMoves(nil)))
 	}
 	return turn, q, err
 }

@@ -84,12 +84,12 @@ func (v Variant) Same(w Variant) bool {
 	return v == w
 }
 
-// Validate returns every number of v that is out of range.
+// Validate returns every number of v that is out of range, on one line.
 func (v Variant) Validate() error {
-	var errs []error
+	var faults []string
 	check := func(name string, got int8, lo, hi int8) {
 		if got < lo || got > hi {
-			errs = append(errs, fmt.Errorf("%s is %d: want %d to %d", name, got, lo, hi))
+			faults = append(faults, fmt.Sprintf("%s is %d: want %d to %d", name, got, lo, hi))
 		}
 	}
 	check("radius", v.Radius, 3, MaxRadius)
@@ -97,7 +97,10 @@ func (v Variant) Validate() error {
 	check("markers", v.Markers, 1, 99)
 	check("row length", v.RowLength, 3, 7)
 	check("rings to win", v.RingsToWin, 1, max(1, v.Rings))
-	return errors.Join(errs...)
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return nil
 }
 
 // MaxPlies bounds the number of Moves in a game of v. A ring move spends a marker of the pool; a Row gives RowLength

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -59,7 +60,9 @@ func newReplay() *cobra.Command {
 		Example: "  yinshzero rules replay < games.moves",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			ok, bad, err := rules.ReplayGames(c.InOrStdin(), faults(c, ""))
+			f := newFaults(c, "")
+			ok, bad, err := rules.ReplayGames(c.InOrStdin(), f.tell)
+			f.rest()
 			return counted(c.OutOrStdout(), ok, bad, err)
 		},
 	}
@@ -69,10 +72,11 @@ func newTrace() *cobra.Command {
 	return &cobra.Command{
 		Use:     "trace < move lists",
 		Short:   "Print games ply by ply",
+		Long:    "Print the games of a move list ply by ply. " + traceHelp,
 		Example: "  yinshzero rules trace < games.moves > games.trace",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return convert(c, rules.FormatTrace, c.InOrStdin(), rules.FormatMoves, faults(c, ""))
+			return convert(c, &rules.Converter{From: rules.FormatMoves, To: rules.FormatTrace}, nil)
 		},
 	}
 }
@@ -84,45 +88,86 @@ func newConvert() *cobra.Command {
 		Long: `Read games in one format, from files or from standard input, and print them in another.
 
 The formats are moves (move lists), turns (move lists in turns), trace (ply by ply) and sgf (Boardspace, either
-dialect). A game with a fault is left out; the others are printed all the same.`,
+dialect). A game with a fault is left out; the others are printed all the same, and so are those of the other files if one
+cannot be read. ` + traceHelp,
 		Example: `  yinshzero rules convert --from sgf --to moves games/*.sgf > games.moves
   yinshzero rules convert --from moves --to turns < games.moves`,
 	}
 	from := addFormat(c, "from", "format to read: moves, turns, trace or sgf")
 	to := addFormat(c, "to", "format to print: moves, turns, trace or sgf")
+	variants := addVariants(c)
 	c.RunE = func(c *cobra.Command, files []string) error {
 		if !c.Flags().Changed("from") || !c.Flags().Changed("to") {
 			return usagef("want both --from and --to: moves, turns, trace or sgf")
 		}
-		if len(files) == 0 {
-			return convert(c, to.Format, c.InOrStdin(), from.Format, faults(c, ""))
+		if c.Flags().Changed("variant") && from.Format != rules.FormatTrace {
+			return usagef("only a trace does not tell its variant: want --variant with --from trace alone")
 		}
-		var faulty error
-		for _, name := range files {
-			f, err := os.Open(name)
-			if err != nil {
-				return err
-			}
-			err = convert(c, to.Format, f, from.Format, faults(c, name+": "))
-			_ = f.Close() // it was only read
-			if errors.Is(err, errFaults) {
-				faulty = err
-			} else if err != nil {
-				return fmt.Errorf("convert %s: %w", name, err)
-			}
-		}
-		return faulty
+		return convert(c, &rules.Converter{From: from.Format, To: to.Format, Variants: *variants}, files)
 	}
 	return c
 }
 
-// convert prints the games of r and fails if some are faulty.
-func convert(c *cobra.Command, to rules.Format, r io.Reader, from rules.Format, fault func(rules.Fault)) error {
-	_, bad, err := rules.Convert(c.OutOrStdout(), to, r, from, fault)
-	if err == nil && bad > 0 {
+// traceHelp is what a command that makes traces says about them.
+const traceHelp = `A trace tells neither the
+variant nor who won a game that stops before its end; if that is lost, a note says so.`
+
+// convert prints the games of files, or of standard input if there are none, and fails if some are faulty or cannot be read.
+func convert(c *cobra.Command, conv *rules.Converter, files []string) error {
+	conv.W = c.OutOrStdout()
+	unread := 0
+	for _, name := range files {
+		err := convertFile(c, conv, name)
+		if conv.Err != nil {
+			return conv.Err
+		}
+		if err != nil {
+			unread++
+			fmt.Fprintln(c.ErrOrStderr(), err)
+		}
+	}
+	if len(files) == 0 {
+		f := newFaults(c, "")
+		conv.Fault = f.tell
+		err := conv.Read(c.InOrStdin())
+		f.rest()
+		if err = errors.Join(conv.Err, err); err != nil {
+			return err
+		}
+	}
+	note := func(n int, what string) {
+		if n > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "note: of %d of %d games the trace does not tell %s\n", n, conv.Good, what)
+		}
+	}
+	note(conv.NoOutcome, "the outcome, as they stop before the end")
+	note(conv.NoVariant, "the variant: read it with --variant")
+	if conv.Bad > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "ok=%d bad=%d\n", conv.Good, conv.Bad)
+	}
+	switch {
+	case unread > 0:
+		return fmt.Errorf("%d of %d files cannot be read", unread, len(files))
+	case conv.Bad > 0:
 		return errFaults
 	}
-	return err
+	return nil
+}
+
+// convertFile prints the games of a file. Its error is one of reading.
+func convertFile(c *cobra.Command, conv *rules.Converter, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // it was only read
+	f := newFaults(c, name+": ")
+	conv.Fault = f.tell
+	err = conv.Read(file)
+	if f.rest(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // A formatFlag is --from or --to.
@@ -151,6 +196,9 @@ func newShow() *cobra.Command {
 	variant := addVariant(c)
 	file := c.Flags().String("svg", "", "draw to this file, as SVG, and not as text on standard output")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("svg") && *file == "" {
+			return usagef("svg is empty: want the name of a file")
+		}
 		var pos rules.Position
 		var err error
 		if len(args) == 1 && strings.Contains(args[0], "/") {
@@ -164,8 +212,8 @@ func newShow() *cobra.Command {
 		if err != nil {
 			return &usageError{err}
 		}
-		if *file != "" {
-			return atomicfile.WriteBytes(*file, pos.SVG())
+		if c.Flags().Changed("svg") {
+			return draw(*file, pos.SVG())
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "%s%v\n", pos.Draw(), &pos)
 		return err
@@ -173,21 +221,34 @@ func newShow() *cobra.Command {
 	return c
 }
 
+// draw makes a file. An error names it, not the temporary file before it.
+func draw(name string, svg []byte) error {
+	err := atomicfile.WriteBytes(name, svg)
+	if err == nil {
+		return nil
+	}
+	var path *fs.PathError
+	var rename *os.LinkError
+	switch {
+	case errors.As(err, &rename):
+		err = rename.Err
+	case errors.As(err, &path):
+		err = path.Err
+	}
+	return fmt.Errorf("draw %s: %w", name, err)
+}
+
 // after is the Position after Moves from the empty board.
 func after(v rules.Variant, moves []string) (rules.Position, error) {
-	g := rules.Game{Variant: v}
+	pos := rules.New(v)
 	for i, text := range moves {
-		m, err := v.ParseMove(text)
+		m, err := pos.ParseMove(text)
 		if err != nil {
-			return rules.Position{}, fmt.Errorf("move %d: %w", i+1, err)
+			return pos, fmt.Errorf("move %d: %w", i+1, err)
 		}
-		g.Moves = append(g.Moves, m)
+		pos.Play(m)
 	}
-	pos, err := g.Replay()
-	if at := (*rules.PlyError)(nil); errors.As(err, &at) {
-		return pos, fmt.Errorf("move %d: %w", at.Ply+1, at.Err)
-	}
-	return pos, err
+	return pos, nil
 }
 
 func newRandom() *cobra.Command {
@@ -221,32 +282,57 @@ func newCheck() *cobra.Command {
 		Example: "  yinshzero rules random --games 10 | yinshzero rules check",
 		Args:    cobra.NoArgs,
 	}
-	only := c.Flags().String("variant", "", "the variant of all games; without it each game may be of any with a name")
+	variants := addVariants(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		variants := rules.Variants()
-		if *only != "" {
-			v, err := rules.ParseVariant(*only)
-			if err != nil {
-				return &usageError{err}
-			}
-			variants = []rules.Variant{v}
-		}
-		ok, bad, err := rules.CheckTrace(c.InOrStdin(), variants, faults(c, ""))
+		f := newFaults(c, "")
+		ok, bad, err := rules.CheckTrace(c.InOrStdin(), *variants, f.tell)
+		f.rest()
 		return counted(c.OutOrStdout(), ok, bad, err)
 	}
 	return c
 }
 
-// maxFaults is how many faults are printed.
+// A variantsFlag is the --variant of a command that reads traces; empty, it stands for all that have names.
+type variantsFlag []rules.Variant
+
+func (f *variantsFlag) Type() string { return "VARIANT" }
+
+func (f *variantsFlag) String() string { return "" }
+
+func (f *variantsFlag) Set(s string) error {
+	v, err := rules.ParseVariant(s)
+	*f = variantsFlag{v}
+	return err
+}
+
+func addVariants(c *cobra.Command) *variantsFlag {
+	f := &variantsFlag{}
+	c.Flags().Var(f, "variant", "the variant of all games of a trace; without it each game may be of any with a name")
+	return f
+}
+
+// maxFaults is how many faults of a file are printed.
 const maxFaults = 10
 
-// faults prints the first faults on standard error, each after the name of its file, if there is one.
-func faults(c *cobra.Command, file string) func(rules.Fault) {
-	n := 0
-	return func(f rules.Fault) {
-		if n++; n <= maxFaults {
-			fmt.Fprintf(c.ErrOrStderr(), "%s%v\n", file, f)
-		}
+// A faults prints the first faults of a file on standard error, each after the name of the file, if there is one.
+type faults struct {
+	w    io.Writer
+	file string
+	n    int
+}
+
+func newFaults(c *cobra.Command, file string) *faults { return &faults{w: c.ErrOrStderr(), file: file} }
+
+func (f *faults) tell(fault rules.Fault) {
+	if f.n++; f.n <= maxFaults {
+		fmt.Fprintf(f.w, "%s%v\n", f.file, fault)
+	}
+}
+
+// rest says how many faults were not printed.
+func (f *faults) rest() {
+	if f.n > maxFaults {
+		fmt.Fprintf(f.w, "%s… and %d more\n", f.file, f.n-maxFaults)
 	}
 }
 
