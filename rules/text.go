@@ -118,7 +118,7 @@ func (p *Position) ParseMove(s string) (Move, error) {
 
 // AppendTurn appends the text of one player's turn, whole or in part, in the form of the official records: the rows that
 // the opponent made for him with their rings, then the ring placed or moved, then the rows he made with theirs. A
-// semicolon goes before a row and before what follows the opponent's rows: a2-h9, i8-f5;xg5-g9xa5, xa1-a5xa5;d3-b3.
+// semicolon goes before a row and before what follows the opponent's rows: a2-h9, i8-f5;xg5-g9xa5, xf6-j10xk9;f3-d1.
 func (v Variant) AppendTurn(dst []byte, turn []Move) []byte {
 	for i, m := range turn {
 		if i > 0 && m.Kind() != RemoveRing {
