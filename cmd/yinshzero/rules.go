@@ -72,7 +72,7 @@ func newTrace() *cobra.Command {
 	return &cobra.Command{
 		Use:     "trace < move lists",
 		Short:   "Print games ply by ply",
-		Long:    "Print the games of a move list ply by ply. " + traceHelp,
+		Long:    "Print the games of a move list ply by ply.\n\n" + traceHelp,
 		Example: "  yinshzero rules trace < games.moves > games.trace",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -89,7 +89,9 @@ func newConvert() *cobra.Command {
 
 The formats are moves (move lists), turns (move lists in turns), trace (ply by ply) and sgf (Boardspace, either
 dialect). A game with a fault is left out; the others are printed all the same, and so are those of the other files if one
-cannot be read. ` + traceHelp,
+cannot be read.
+
+` + traceHelp,
 		Example: `  yinshzero rules convert --from sgf --to moves games/*.sgf > games.moves
   yinshzero rules convert --from moves --to turns < games.moves`,
 	}
@@ -109,8 +111,7 @@ cannot be read. ` + traceHelp,
 }
 
 // traceHelp is what a command that makes traces says about them.
-const traceHelp = `A trace tells neither the
-variant nor who won a game that stops before its end; if that is lost, a note says so.`
+const traceHelp = `A trace tells neither the variant nor who won a game that stops before its end; if that is lost, a note says so.`
 
 // convert prints the games of files, or of standard input if there are none, and fails if some are faulty or cannot be read.
 func convert(c *cobra.Command, conv *rules.Converter, files []string) error {
