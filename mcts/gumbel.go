@@ -242,7 +242,7 @@ func (s *Searcher) score(candidates []candidate) {
 func (s *Searcher) rootChild(m rules.Move) (int, *node) {
 	root := &s.nodes[0]
 	i := s.find(root, m)
-	if c := s.edges[root.first+int32(i)].child; c != none {
+	if c := s.edgesOf(root)[i].child; c != none {
 		return i, &s.nodes[c]
 	}
 	return i, nil

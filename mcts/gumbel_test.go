@@ -13,7 +13,7 @@ import (
 func handMade(p Params, pos rules.Position, q1, q2 float64) *Searcher {
 	s := New(Uniform{}, p)
 	m := pos.AppendMoves(nil)
-	s.edges = []edge{{m[0], 0.5, 1}, {m[1], 0.3, 2}, {m[2], 0.2, none}}
+	copy(s.edges.at(s.edges.add(3), 3), []edge{{m[0], 0.5, 1}, {m[1], 0.3, 2}, {m[2], 0.2, none}})
 	s.nodes = []node{
 		{pos: pos, raw: 0.1, parent: none, visits: 5, count: 3, tried: 2},
 		{pos: pos, q: q1, first: 3, visits: 3, spread: 0.02},

@@ -17,7 +17,7 @@ type Searcher struct {
 	eval       Evaluator
 	params     Params
 	nodes      []node // nodes[0] is the root, if there is a tree
-	edges      []edge
+	edges      edges
 	moved      []int32  // Advance: where each node has gone
 	leaves     []leaf   // room for as many as are judged at a time
 	batch      []*Query // those of the leaves that the Evaluator is to judge
@@ -71,12 +71,6 @@ type RootEdge struct {
 	Error float32
 }
 
-// reserved is how many nodes memory is set aside for at once; a larger Budget grows into it.
-const reserved = 1 << 14
-
-// typicalMoves is how many edges a node has on average, roughly; the arena grows if there are more.
-const typicalMoves = 64
-
 // Search spends b on pos and returns what it has found. It goes on from the tree it has if that is of pos: the last
 // Search was of pos, or Advance has led to it. Else the tree begins anew.
 //
@@ -127,11 +121,9 @@ func (s *Searcher) Search(ctx context.Context, pos rules.Position, b Budget, rng
 	return s.result(used), nil
 }
 
-// reserve makes room for a number of simulations.
+// reserve makes room for the nodes of a number of simulations. The system gives the memory when it is used.
 func (s *Searcher) reserve(simulations int) {
-	n := min(simulations+1, reserved)
-	s.nodes = slices.Grow(s.nodes, n)
-	s.edges = slices.Grow(s.edges, n*typicalMoves)
+	s.nodes = slices.Grow(s.nodes, min(simulations+1, max(1, s.params.MaxNodes-len(s.nodes))))
 }
 
 // done reports whether the search is to stop.

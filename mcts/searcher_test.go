@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"yinshzero/rules"
 )
@@ -143,7 +144,7 @@ func checkTree(t *testing.T, s *Searcher) {
 		if n.waiting != 0 || n.visits == 0 {
 			t.Fatalf("node %d: N = %d, waits for %d", i, n.visits, n.waiting)
 		}
-		if n.first != edges {
+		if edges = nextEdges(edges, int(n.count)); n.first != edges {
 			t.Fatalf("node %d: edges begin at %d: want %d", i, n.first, edges)
 		}
 		edges += int32(n.count)
@@ -218,8 +219,8 @@ func checkTree(t *testing.T, s *Searcher) {
 			t.Fatalf("node %d: Q = %v: want %v", i, n.q, q)
 		}
 	}
-	if len(s.edges) != int(edges) {
-		t.Fatalf("%d edges: want %d", len(s.edges), edges)
+	if s.edges.end != edges {
+		t.Fatalf("%d edges: want %d", s.edges.end, edges)
 	}
 }
 
@@ -274,7 +275,7 @@ func TestAdvance(t *testing.T) {
 				pos.Play(m)
 				checkTree(t, s)
 				if child == none {
-					if len(s.nodes) != 0 || len(s.edges) != 0 {
+					if len(s.nodes) != 0 || s.edges.end != 0 {
 						t.Fatal("a tree of nothing")
 					}
 				} else if got := dump(s, 0); got != want {
@@ -618,6 +619,25 @@ func TestFullTree(t *testing.T) {
 	})
 }
 
+// A simulation takes less than 1000 bytes, so that a tree of a million fits in a gigabyte: counted on the Positions with the
+// most Moves, ring moves on a board that fills up.
+func TestTreeMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for a second")
+	}
+	forPolicies(t, func(t *testing.T, p Params) {
+		const n = 100_000
+		s := New(arbitrary, p)
+		search(t, s, playRandom(rules.New(rules.Standard()), 12, newRand(1)), n)
+		bytes := len(s.edges.blocks)*blockEdges*int(unsafe.Sizeof(edge{})) + cap(s.nodes)*int(unsafe.Sizeof(node{}))
+		if per := float64(bytes) / n; per >= 1000 {
+			t.Errorf("%.0f bytes a simulation", per)
+		} else {
+			t.Logf("%.0f bytes a simulation", per)
+		}
+	})
+}
+
 func TestSearchAllocatesNothing(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p Params) {
 		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
@@ -696,7 +716,7 @@ func TestRootStatistics(t *testing.T) {
 			}
 			s := New(arbitrary, p)
 			for _, e := range search(t, s, pos, 100).Edges {
-				switch c := s.edges[s.find(&s.nodes[0], e.Move)].child; {
+				switch c := s.edgesOf(&s.nodes[0])[s.find(&s.nodes[0], e.Move)].child; {
 				case (e.Proven != rules.Unfinished) != (e.Plies > 0):
 					t.Fatalf("proven %v, %d plies", e.Proven, e.Plies)
 				case e.Plies > 0:

@@ -62,11 +62,47 @@ func (n *node) viable(o rules.Outcome) bool {
 	return o != rules.Wins(n.pos.ToMove().Other())
 }
 
+// blockEdges is how many edges lie in one block of the arena. Blocks never move, so that a tree grows without a copy of
+// it; a node's edges lie in one block, and what a block has no room for begins the next.
+const blockEdges = 1 << 14
+
+// An edges arena holds edges by index: block times blockEdges plus place.
+type edges struct {
+	blocks [][]edge
+	end    int32 // index of the next edge
+}
+
+// nextEdges is where n edges go if end is where the last ones ended.
+func nextEdges(end int32, n int) int32 {
+	if int(end%blockEdges)+n > blockEdges {
+		end += blockEdges - end%blockEdges
+	}
+	return end
+}
+
+// add makes room for n edges, n ≤ blockEdges, and returns the index of the first. What they hold is left from before.
+func (a *edges) add(n int) int32 {
+	first := nextEdges(a.end, n)
+	a.end = first + int32(n)
+	if n > 0 && int(first/blockEdges) == len(a.blocks) {
+		a.blocks = append(a.blocks, make([]edge, blockEdges))
+	}
+	return first
+}
+
+// at is the n edges from index first on.
+func (a *edges) at(first int32, n int) []edge {
+	if n == 0 {
+		return nil
+	}
+	return a.blocks[first/blockEdges][first%blockEdges:][:n]
+}
+
 // edgesOf is the edges of n, tried ones first.
-func (s *Searcher) edgesOf(n *node) []edge { return s.edges[n.first : n.first+int32(n.count)] }
+func (s *Searcher) edgesOf(n *node) []edge { return s.edges.at(n.first, int(n.count)) }
 
 // triedOf is the edges of n that have children.
-func (s *Searcher) triedOf(n *node) []edge { return s.edges[n.first : n.first+int32(n.tried)] }
+func (s *Searcher) triedOf(n *node) []edge { return s.edges.at(n.first, int(n.tried)) }
 
 // find is the place of m among the edges of n, or −1.
 func (s *Searcher) find(n *node, m rules.Move) int {
@@ -89,7 +125,7 @@ type leaf struct {
 func (s *Searcher) add(pos rules.Position, parent int32) {
 	s.leaves = s.leaves[:len(s.leaves)+1]
 	l := &s.leaves[len(s.leaves)-1]
-	n := node{pos: pos, parent: parent, first: int32(len(s.edges))}
+	n := node{pos: pos, parent: parent, first: s.edges.end}
 	l.node = int32(len(s.nodes))
 	if _, l.over = pos.Result(); !l.over {
 		q := &l.query
@@ -98,8 +134,9 @@ func (s *Searcher) add(pos rules.Position, parent int32) {
 		q.Prior = q.Prior[:len(q.Legal)]
 		clear(q.Prior)
 		n.count = int16(len(q.Legal))
-		for _, m := range q.Legal {
-			s.edges = append(s.edges, edge{m, 0, none})
+		n.first = s.edges.add(len(q.Legal))
+		for i, e := 0, s.edgesOf(&n); i < len(e); i++ {
+			e[i] = edge{q.Legal[i], 0, none}
 		}
 	}
 	s.nodes = append(s.nodes, n)
@@ -172,7 +209,7 @@ func (s *Searcher) rejudge(ctx context.Context) error {
 	}
 	root.raw = float64(q.Value)
 	for i, m := range q.Legal {
-		s.edges[s.find(root, m)].prior = max(q.Prior[i], minPrior)
+		s.edgesOf(root)[s.find(root, m)].prior = max(q.Prior[i], minPrior)
 	}
 	s.bringNext(root)
 	s.update(root)
@@ -187,10 +224,10 @@ func (s *Searcher) drop() {
 			s.wait(n.parent, -1)
 			p := &s.nodes[n.parent]
 			p.tried--
-			s.edges[p.first+int32(p.tried)].child = none // the latest child is the last one tried
+			s.edgesOf(p)[p.tried].child = none // the latest child is the last one tried
 			s.bringNext(p)
 		}
-		s.edges = s.edges[:n.first]
+		s.edges.end = n.first
 		s.nodes = s.nodes[:len(s.nodes)-1]
 	}
 	s.leaves = s.leaves[:0]
@@ -243,7 +280,7 @@ func (s *Searcher) simulate(i int) bool {
 	at := int32(0)
 	for {
 		n := &s.nodes[at]
-		e := s.edges[n.first+int32(i)]
+		e := s.edgesOf(n)[i]
 		if e.child == none {
 			child := int32(len(s.nodes))
 			pos := n.pos
@@ -341,7 +378,8 @@ func (s *Searcher) Advance(m rules.Move) {
 	root := s.edgesOf(&s.nodes[0])[i].child
 	// Children come after their parents, in both arenas: what is kept moves down, never over something yet to be moved.
 	s.moved = s.moved[:0]
-	kept, edges := int32(0), int32(0)
+	kept := int32(0)
+	s.edges.end = 0
 	for i := range s.nodes {
 		n := &s.nodes[i]
 		switch {
@@ -354,20 +392,20 @@ func (s *Searcher) Advance(m rules.Move) {
 			n.parent = s.moved[n.parent]
 		}
 		s.moved = append(s.moved, kept)
-		copy(s.edges[edges:], s.edgesOf(n))
-		n.first = edges
-		edges += int32(n.count)
+		old := s.edgesOf(n)
+		n.first = s.edges.add(len(old))
+		copy(s.edgesOf(n), old)
 		s.nodes[kept] = *n
 		kept++
 	}
-	s.nodes, s.edges = s.nodes[:kept], s.edges[:edges]
-	for i := range s.edges {
-		if c := s.edges[i].child; c != none {
-			s.edges[i].child = s.moved[c]
+	s.nodes = s.nodes[:kept]
+	for i := range s.nodes {
+		for k, tried := 0, s.triedOf(&s.nodes[i]); k < len(tried); k++ {
+			tried[k].child = s.moved[tried[k].child]
 		}
 	}
 }
 
 // Reset empties the tree and keeps its memory. A game whose searches shall not depend on what the Searcher did before
 // begins with a Reset.
-func (s *Searcher) Reset() { s.nodes, s.edges = s.nodes[:0], s.edges[:0] }
+func (s *Searcher) Reset() { s.nodes, s.edges.end = s.nodes[:0], 0 }
