@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"flag"
 	"slices"
 	"testing"
 
@@ -64,8 +65,11 @@ type ending struct {
 	n    int
 }
 
+// more makes the tests of endings longer: go test ./mcts -run 'Solver|Perfect' -endings 10
+var more = flag.Int("endings", 1, "play so many times as many endings")
+
 func someEndings(t *testing.T) []ending {
-	all := []ending{{"mini", rules.Mini(), 3, 240}, {"blitz", rules.Blitz(), 2, 60}}
+	all := []ending{{"mini", rules.Mini(), 3, 240 * *more}, {"blitz", rules.Blitz(), 2, 60 * *more}}
 	if testing.Short() {
 		all = []ending{{"mini", rules.Mini(), 2, 60}}
 	}
