@@ -6,8 +6,9 @@
 // remembers the answer.
 //
 //	w, err := net.Load("best.safetensors")
-//	p, err := w.Compile()
-//	eval := infer.New(p, infer.Params{CacheSize: 20000, Symmetry: true, Seed: 1})
+//	params := infer.DefaultParams()
+//	p, err := params.Compile(w, rules.Standard())
+//	eval := infer.New(p, params)
 //	search := mcts.New(eval, mcts.DefaultParams())
 //
 // An answer depends on the Program, the Position and Params.Seed alone, never on what was asked before: games can be

@@ -24,6 +24,8 @@ type Params struct {
 	AverageRoot bool
 	// Cores is how many queries of a batch are answered at the same time, up to 256; 0 is 1.
 	Cores int
+	// Int8 lets Compile make a Program that convolves 8-bit integers.
+	Int8 bool
 	// Seed decides which symmetry a Position is shown under.
 	Seed uint64
 }
@@ -32,7 +34,7 @@ type Params struct {
 const maxCache = 1 << 24
 
 // DefaultParams are those of self-play.
-func DefaultParams() Params { return Params{CacheSize: 20000, Symmetry: true} }
+func DefaultParams() Params { return Params{CacheSize: 20000, Symmetry: true, Int8: true} }
 
 const maxCores = 256
 

@@ -93,12 +93,12 @@ func (r *Run) solvedBy(ctx context.Context, id registry.ID, problems []solve.Pro
 	if err != nil {
 		return solved, err
 	}
-	program, err := w.Compile()
+	p := r.params.Plan.Infer
+	p.Symmetry = false // as in matches
+	program, err := p.Compile(w, problems[0].Pos.Variant())
 	if err != nil {
 		return solved, err
 	}
-	p := r.params.Plan.Infer
-	p.Symmetry = false // as in matches
 	s := mcts.New(infer.New(program, p), r.params.Plan.Match)
 	for i, n := range [...]int{1, 32, 200} {
 		if solved[i], err = solve.Share(ctx, s, problems, n); err != nil {

@@ -159,7 +159,7 @@ func (s *seat) evaluator(ctx context.Context, id data.ModelID, p infer.Params) (
 	if err != nil {
 		return fail(err)
 	}
-	program, err := w.Compile()
+	program, err := p.Compile(w, s.worker.Manifest().Variant)
 	if err != nil {
 		return fail(err)
 	}

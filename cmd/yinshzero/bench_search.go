@@ -34,11 +34,12 @@ func (t *timed) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 
 // networkFor returns an Evaluator over random weights.
 func networkFor(a net.Arch) (*infer.Evaluator, error) {
-	program, err := net.Init(a, seed.New(1).Child("weights", 0).Rand()).Compile()
+	p := infer.DefaultParams()
+	program, err := p.Compile(net.Init(a, seed.New(1).Child("weights", 0).Rand()), rules.Standard())
 	if err != nil {
 		return nil, err
 	}
-	return infer.New(program, infer.DefaultParams()), nil
+	return infer.New(program, p), nil
 }
 
 // maxSimulations bounds a search, as it does in a configuration.
@@ -70,7 +71,7 @@ fixed; where no model is given, the uniform evaluator solves them, as a control.
 			}
 			solver = *model
 		}
-		program, err := w.Compile()
+		program, err := infer.DefaultParams().Compile(w, rules.Standard())
 		if err != nil {
 			return err
 		}

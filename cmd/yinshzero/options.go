@@ -19,7 +19,6 @@ import (
 type options struct {
 	search mcts.Params
 	infer  infer.Params
-	int8   bool // inference in 8-bit integers
 	forget bool // every Move begins a new tree
 }
 
@@ -30,7 +29,8 @@ const optionsHelp = `Options of a model, separated by commas, stand between FILE
   considered=N  c_visit=X  c_scale=X           cache=N            evaluations kept (20000)
   cores=N            one tree on N cores (1)   symmetry=on|off    evaluate under a random symmetry (off)
   batch=N            leaves judged together    root_symmetry=on|off  average the root over all twelve (off)
-                     (1, or 4 a core)          int8               in 8-bit integers: an experiment, AVX-512 VNNI`
+                     (1, or 4 a core)          int8=on|off        in 8-bit integers where the machine has
+                                                                  AVX-512 VNNI (on)`
 
 // parseOptions reads the options of a model, separated by commas.
 func parseOptions(text string) (options, error) {
@@ -104,25 +104,11 @@ func (o *options) set(key, value string) (err error) {
 		onOff(&o.infer.AverageRoot, true)
 		p.FreshRoot = o.infer.AverageRoot
 	case "int8":
-		if o.int8 = true; value != "" {
-			err = errors.New("takes no value")
-		}
+		onOff(&o.infer.Int8, true)
 	default:
 		err = errors.New("there is none of this name: see --help")
 	}
 	return err
-}
-
-// compile makes the Program that o asks for.
-func (o *options) compile(ctx context.Context, w *net.Weights, v rules.Variant) (*net.Program, error) {
-	if !o.int8 {
-		return w.Compile()
-	}
-	positions, err := greedyPositions(ctx, v, 0)
-	if err != nil {
-		return nil, err
-	}
-	return w.CompileInt8(positions)
 }
 
 // player makes a player with the budget of s over program, which it takes over.

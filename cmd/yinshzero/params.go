@@ -69,7 +69,7 @@ func plan(c config.Config) pipeline.Plan {
 			TemperaturePlies: c.SelfPlay.TemperaturePlies, Temperature: c.SelfPlay.Temperature,
 			RandomOpenings: c.SelfPlay.RandomOpenings,
 		},
-		Infer: infer.Params{CacheSize: c.Search.Cache, Symmetry: c.Search.Symmetry},
+		Infer: infer.Params{CacheSize: c.Search.Cache, Symmetry: c.Search.Symmetry, Int8: c.Search.Int8},
 		Match: matchSearch(),
 	}
 }

@@ -35,7 +35,7 @@ func player(ctx context.Context, text, dir string, v rules.Variant) (arena.Maker
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}
-		program, err := o.compile(ctx, w, v)
+		program, err := o.infer.Compile(w, v)
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}

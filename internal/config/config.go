@@ -38,6 +38,7 @@ type Search struct {
 	Solver          bool    `yaml:"solver"`                             // proven wins and losses climb the tree
 	Cache           int     `yaml:"cache" range:"0..16777216"`          // evaluations kept a worker; 0 = none
 	Symmetry        bool    `yaml:"symmetry"`                           // a random one of the twelve an evaluation
+	Int8            bool    `yaml:"int8"`                               // 8-bit convolutions where the machine can
 }
 
 // SelfPlay says how games are made.
@@ -130,7 +131,7 @@ func Default() Config {
 		Network: Network{Arch: "32x4p"},
 		Search: Search{
 			Simulations: 16, SimulationsEnd: 64, GrowthPositions: 5_000_000, FastSimulations: 8, FullShare: 0.25,
-			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true,
+			Considered: 16, CVisit: 50, CScale: 0.5, Solver: true, Cache: 20_000, Symmetry: true, Int8: true,
 		},
 		SelfPlay: SelfPlay{TemperaturePlies: 30, Temperature: 1, RandomOpenings: 0.1, ShardGames: 64, ShardAge: 30 * time.Second},
 		Window: Window{

@@ -20,6 +20,8 @@ type Int8 struct {
 	in, out int
 }
 
+const avx512Name = "avx512"
+
 // A byteSet is the kernels of one instruction set; both sets compute the same bits.
 type byteSet struct {
 	// conv does the 32 output channels of one block of weights: sum of blocks input blocks, y = max(0, sum*scale + bias
@@ -29,13 +31,20 @@ type byteSet struct {
 	bytes func(x []float32, q []uint8, inv float32)
 }
 
+// HasInt8 reports whether 8-bit convolutions are fast here: on a machine with AVX-512 VNNI, unless [ISAVariable] names
+// another instruction set.
+func HasInt8() bool {
+	isa := os.Getenv(ISAVariable)
+	return (isa == "" || isa == avx512Name) && machineBytes() != nil
+}
+
 // NewInt8 returns the convolution of in channels to out, multiples of [OutputMultiple]. Its error wraps [ErrISA] if this
 // machine lacks AVX-512 VNNI, as without it 8-bit arithmetic is not worth its errors, or if the environment variable
 // [ISAVariable] names neither avx512 nor generic, plain Go that computes the same bits.
 func NewInt8(in, out int) (Int8, error) {
 	var set *byteSet
 	switch os.Getenv(ISAVariable) {
-	case "", "avx512":
+	case "", avx512Name:
 		set = machineBytes()
 	case generic.name:
 		set = &genericBytes
