@@ -48,10 +48,13 @@ func (l *layer) pack() {
 	}
 }
 
-// A convolution is a layer's place in one replica's graph.
+// A convolution is a layer's place in one replica's graph. Its parameter there is the layer's packed weights, with the
+// bias: their gradients sum up over the runs of the graph until [convolution.take] turns them into those of the tensors.
 type convolution struct {
 	*layer
-	out *G.Node
+	node   *G.Node // of the packed weights
+	out    *G.Node
+	du, db []float32 // gradients of packed weights and bias
 	// skipGrad is the gradient that arrives over the skip connection which begins at this convolution's input.
 	skipGrad *G.Node
 }
@@ -65,9 +68,8 @@ type skip struct {
 // convolve adds y = relu(scale·conv(x) + bias [+ extra] [+ skip]) to the graph. extra, nil or [rows][out], is a further
 // bias of every row. The gradient that arrives at y must be zero where y is.
 func (r *replica) convolve(l *layer, x, extra *G.Node, sk *skip) (*convolution, error) {
-	c := &convolution{layer: l}
-	w, s, b := r.param(l.name+net.WeightName), r.param(l.name+net.ScaleName), r.param(l.name+net.BiasName)
-	in := []*G.Node{x, w, s, b}
+	c := &convolution{layer: l, db: make([]float32, l.out)}
+	in := []*G.Node{x, r.packed(c)}
 	if extra != nil {
 		in = append(in, extra)
 	}
@@ -81,7 +83,7 @@ func (r *replica) convolve(l *layer, x, extra *G.Node, sk *skip) (*convolution, 
 		if extra == nil {
 			bias = l.b
 		} else {
-			for i, e := range in[4] {
+			for i, e := range in[2] {
 				bias[i] = l.b[i%l.out] + e
 			}
 		}
@@ -108,11 +110,11 @@ func (r *replica) convolve(l *layer, x, extra *G.Node, sk *skip) (*convolution, 
 				return nil, err
 			}
 		}
-		if err := r.convolveDW(c, x, grad, grads[1:4]); err != nil {
+		if grads[1], err = r.convolveDU(c, x, grad); err != nil {
 			return nil, err
 		}
 		if extra != nil {
-			_, grads[4], err = apply(l.name+"dextra", func(out []float32, in [][]float32) {
+			_, grads[2], err = apply(l.name+"dextra", func(out []float32, in [][]float32) {
 				clear(out)
 				for i := range r.size * l.out / kernel.Lanes {
 					r.set.Sum(out[i*kernel.Lanes:], in[0][i*kernel.Lanes*kernel.Cells:], kernel.Cells)
@@ -140,30 +142,32 @@ func (r *replica) convolveDX(c *convolution, x, grad *G.Node) (*G.Node, error) {
 	return dx, err
 }
 
-// convolveDW sets grads to the gradients of weights, scale and bias.
-func (r *replica) convolveDW(c *convolution, x, grad *G.Node, grads G.Nodes) error {
-	db, ds := make([]float32, c.layer.out), make([]float32, c.layer.out)
-	_, dw, err := apply(c.name+"dw", func(out []float32, in [][]float32) {
-		c.conv.Gradients(r.weightScratch, r.size, out, db, in[0], in[1], r.du)
-		// out holds the gradient of scale·w.
-		clear(ds)
-		for i := 0; i < len(out); i += len(ds) {
-			w, g := c.w[i:][:len(ds)], out[i:][:len(ds)]
-			for j, s := range c.s {
-				ds[j] += g[j] * w[j]
-				g[j] *= s
-			}
-		}
-	}, tensor.Shape{3, 3, c.in, c.layer.out}, x, grad)
+// convolveDU is the gradient of the packed weights, summed up.
+func (r *replica) convolveDU(c *convolution, x, grad *G.Node) (*G.Node, error) {
+	o, du, err := apply(c.name+"du", func(out []float32, in [][]float32) {
+		c.conv.Accumulate(r.weightScratch, r.size, out, c.db, in[0], in[1])
+	}, tensor.Shape{c.conv.PackedLen()}, x, grad)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	grads[0] = dw
-	for i, d := range [][]float32{ds, db} { // dw is their input so that they run after it
-		name := c.name + []string{"ds", "db"}[i]
-		if _, grads[1+i], err = apply(name, func(out []float32, _ [][]float32) { copy(out, d) }, tensor.Shape{len(d)}, dw); err != nil {
-			return err
+	c.du = o.out.Float32s()
+	return du, nil
+}
+
+// take sets dw, ds and db to the gradients of the layer's tensors and begins the sums anew. raw is scratch of the length
+// of the weights.
+func (c *convolution) take(dw, ds, db, raw []float32) {
+	raw = raw[:len(dw)]
+	c.conv.Unpack(raw, c.du) // of scale·w
+	clear(ds)
+	for i := 0; i < len(dw); i += len(ds) {
+		w, g, d := c.w[i:][:len(ds)], raw[i:][:len(ds)], dw[i:][:len(ds)]
+		for j, s := range c.s {
+			ds[j] += g[j] * w[j]
+			d[j] = g[j] * s
 		}
 	}
-	return nil
+	copy(db, c.db)
+	clear(c.du)
+	clear(c.db)
 }

@@ -31,7 +31,7 @@ func newBench(t *testing.T, set *kernel.Set, w *net.Weights, es []Example) *benc
 	}
 	g.pack()
 	r := g.replicas[0]
-	r.graph, r.params, r.taps, r.rows = G.NewGraph(), nil, nil, g.micros[0]
+	r.graph, r.params, r.layered, r.taps, r.rows = G.NewGraph(), nil, nil, nil, g.micros[0]
 	return &bench{r, t}
 }
 
@@ -48,24 +48,24 @@ func (b *bench) gradients(y *G.Node) map[string][]float32 {
 	b.t.Helper()
 	half := G.NewConstant(float32(0.5))
 	loss := G.Must(G.Mul(half, G.Must(G.Sum(G.Must(G.Sum(G.Must(G.HadamardProd(y, y)), 1))))))
-	var nodes G.Nodes
-	for _, p := range b.params {
-		nodes = append(nodes, p.node)
-	}
-	if _, err := G.Grad(loss, nodes...); err != nil {
+	if err := b.differentiate(loss); err != nil {
 		b.t.Fatal(err)
 	}
-	m := G.NewTapeMachine(b.graph, G.BindDualValues(nodes...))
-	if err := m.RunAll(); err != nil {
+	if err := b.machine.RunAll(); err != nil {
 		b.t.Fatal(err)
 	}
 	grads := map[string][]float32{}
 	for _, p := range b.params {
-		v, err := p.node.Grad()
-		if err != nil {
-			b.t.Fatal(err)
+		grads[p.tensor] = make([]float32, p.node.Shape().TotalSize())
+	}
+	for _, c := range b.layered {
+		for part, t := range map[string][]float32{net.WeightName: c.w, net.ScaleName: c.s, net.BiasName: c.b} {
+			grads[c.name+part] = make([]float32, len(t))
 		}
-		grads[p.tensor] = v.Data().([]float32)
+	}
+	b.ran = true
+	if err := b.take(grads); err != nil {
+		b.t.Fatal(err)
 	}
 	return grads
 }

@@ -20,7 +20,8 @@ type replica struct {
 
 	scratch       *kernel.Scratch
 	weightScratch *kernel.Scratch
-	du            []float32 // packed weights' gradients
+	raw           []float32 // scratch of the length of a layer's weights
+	layered       []*convolution
 
 	taps []tap // the heads' parts of the gradient of the trunk's activations
 
@@ -99,11 +100,11 @@ func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error)
 		scratch:       kernel.NewScratch(chunk, s.arch.Channels),
 		weightScratch: kernel.NewScratch(weightChunk, s.arch.Channels),
 	}
-	packed := 0
+	most := 0
 	for _, l := range s.layers {
-		packed = max(packed, l.conv.PackedLen())
+		most = max(most, len(l.w))
 	}
-	r.du = kernel.Alloc(packed)
+	r.raw = make([]float32, most)
 	for i, name := range inputNames {
 		r.inputs[i] = G.NewMatrix(r.graph, tensor.Float32, G.WithShape(size, inputWidths[i]), G.WithName(name))
 	}
@@ -115,15 +116,36 @@ func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error)
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]*G.Node, len(r.params))
+	if err := r.differentiate(total); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// differentiate adds the gradients of a loss to the graph and makes the machine.
+func (r *replica) differentiate(loss *G.Node) error {
+	nodes := make(G.Nodes, len(r.params))
 	for i, p := range r.params {
 		nodes[i] = p.node
 	}
-	if _, err := G.Grad(total, nodes...); err != nil {
-		return nil, fmt.Errorf("differentiate the graph: %w", err)
+	bound := nodes
+	for _, c := range r.layered { // their sums are their own, not Gorgonia's
+		nodes = append(nodes, c.node)
 	}
-	r.machine = G.NewTapeMachine(r.graph, G.BindDualValues(nodes...))
-	return r, nil
+	if _, err := G.Grad(loss, nodes...); err != nil {
+		return fmt.Errorf("differentiate the graph: %w", err)
+	}
+	r.machine = G.NewTapeMachine(r.graph, G.BindDualValues(bound...))
+	return nil
+}
+
+// packed adds the packed weights of a convolution to the graph as a parameter.
+func (r *replica) packed(c *convolution) *G.Node {
+	n := c.conv.PackedLen()
+	v := tensor.New(tensor.WithShape(n), tensor.WithBacking(c.u))
+	c.node = G.NewVector(r.graph, tensor.Float32, G.WithShape(n), G.WithName(c.name+"packed"), G.WithValue(v))
+	r.layered = append(r.layered, c)
+	return c.node
 }
 
 // param adds a tensor to the graph as a parameter.
@@ -301,6 +323,9 @@ func (r *replica) take(dst map[string][]float32) error {
 		g := v.Data().([]float32)
 		copy(dst[p.tensor], g)
 		clear(g)
+	}
+	for _, c := range r.layered {
+		c.take(dst[c.name+net.WeightName], dst[c.name+net.ScaleName], dst[c.name+net.BiasName], r.raw)
 	}
 	return nil
 }

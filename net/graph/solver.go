@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"yinshzero/net"
+	"yinshzero/net/kernel"
 )
 
 // The kinds of solver.
@@ -62,10 +63,12 @@ type Solver struct {
 	// LR is the learning rate, at least 0; set it before every step.
 	LR float64
 
-	params  SolverParams
-	weights *net.Weights
-	steps   int64
-	moments [][2][]float32 // by tensor: AdamW's first and second, or SGD's velocity and nothing
+	params    SolverParams
+	set       *kernel.Set
+	constants kernel.AdamWStep // of the step under way
+	weights   *net.Weights
+	steps     int64
+	moments   [][2][]float32 // by tensor: AdamW's first and second, or SGD's velocity and nothing
 }
 
 // NewSolver returns a Solver for w with moments of zero and LR 1e-3.
@@ -73,7 +76,11 @@ func NewSolver(w *net.Weights, p SolverParams) (*Solver, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("make solver: %w", err)
 	}
-	s := &Solver{LR: 1e-3, params: p, weights: w}
+	set, err := kernel.Best()
+	if err != nil {
+		return nil, fmt.Errorf("make solver: %w", err)
+	}
+	s := &Solver{LR: 1e-3, params: p, set: set, weights: w}
 	for _, t := range w.Tensors() {
 		var m [2][]float32
 		for i := range s.names() {
@@ -98,14 +105,6 @@ func (s *Solver) Steps() int64 { return s.steps }
 // maxNorm bounds the gradients a step takes: squares of greater ones are beyond float32, where the second moments are.
 const maxNorm = 1e19
 
-// squares is the sum of the squares of x; it is finite if all of x is.
-func squares(x []float32) (sum float64) {
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return sum
-}
-
 // step applies the gradients of all tensors and returns their norm before clipping. If a number among the gradients or
 // the weights is not finite, or the gradients are too large to square, nothing changes.
 func (s *Solver) step(gradient func(name string) []float32) (norm float64, err error) {
@@ -115,11 +114,11 @@ func (s *Solver) step(gradient func(name string) []float32) (norm float64, err e
 	tensors := s.weights.Tensors()
 	sum := 0.0
 	for _, t := range tensors {
-		part := squares(gradient(t.Name))
+		part := s.set.Squares(gradient(t.Name))
 		if !finite(part) {
 			return part, fmt.Errorf("gradient of %s: %w", t.Name, ErrNotFinite)
 		}
-		if !finite(squares(t.Data)) { // a ReLU hides what is not a number: neither loss nor gradient need show it
+		if !finite(s.set.Squares(t.Data)) { // a ReLU hides what is not a number: neither loss nor gradient need show it
 			return part, fmt.Errorf("%s: %w", t.Name, ErrNotFinite)
 		}
 		sum += part
@@ -157,14 +156,12 @@ func (s *Solver) sgd(w, g, velocity []float32, scale, keep float32) {
 
 func (s *Solver) adamW(w, g, first, second []float32, scale, keep float32) {
 	p, t := s.params, float64(s.steps)
-	b1, b2, c1, c2, eps := float32(p.Beta1), float32(p.Beta2), float32(1-p.Beta1), float32(1-p.Beta2), float32(p.Eps)
-	lr, root := float32(s.LR/(1-math.Pow(p.Beta1, t))), float32(1/math.Sqrt(1-math.Pow(p.Beta2, t)))
-	for i := range w {
-		d := scale * g[i]
-		first[i] = b1*first[i] + c1*d
-		second[i] = b2*second[i] + c2*d*d
-		w[i] = keep*w[i] - lr*first[i]/(root*float32(math.Sqrt(float64(second[i])))+eps)
+	s.constants = kernel.AdamWStep{
+		Scale: scale, Keep: keep, Eps: float32(p.Eps),
+		Keep1: float32(p.Beta1), Take1: float32(1 - p.Beta1), Keep2: float32(p.Beta2), Take2: float32(1 - p.Beta2),
+		Rate: float32(s.LR / (1 - math.Pow(p.Beta1, t))), Root: float32(1 / math.Sqrt(1-math.Pow(p.Beta2, t))),
 	}
+	s.set.AdamW(w, g, first, second, &s.constants)
 }
 
 // The number of steps as State keeps it: two numbers that float32 holds exactly.

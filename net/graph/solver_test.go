@@ -286,3 +286,11 @@ func TestSolverParams(t *testing.T) {
 		t.Error("a learning rate of NaN was taken")
 	}
 }
+
+// squares is the sum of the squares of x.
+func squares(x []float32) (sum float64) {
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
+}

@@ -153,14 +153,12 @@ func (c Conv) Backward(s *Scratch, n int, dx, dz, u, act, res []float32) {
 	}
 }
 
-// Gradients sets dw, [3][3][in][out], and db, [out], to the gradients of weights and bias from n boards' inputs x,
-// [n][in], and gradients dz, [n][out]. du is scratch of [PackedLen].
-func (c Conv) Gradients(s *Scratch, n int, dw, db, x, dz, du []float32) {
+// Accumulate adds to du, [PackedLen], the gradient of the packed weights and to db, [out], that of the bias, from n boards'
+// inputs x, [n][in], and gradients dz, [n][out].
+func (c Conv) Accumulate(s *Scratch, n int, du, db, x, dz []float32) {
 	c.check(s)
 	g, blocks, size := c.set.group, c.out/Lanes, c.depth*c.out
-	du, dw, db = du[:c.PackedLen()], dw[:c.WeightLen()], db[:c.out]
-	clear(du)
-	clear(db)
+	du, db = du[:c.PackedLen()], db[:c.out]
 	for i := 0; i < n; i += s.boards {
 		b := min(s.boards, n-i)
 		c.transform(s, b, from(x, i, c.in))
@@ -181,6 +179,12 @@ func (c Conv) Gradients(s *Scratch, n int, dw, db, x, dz, du []float32) {
 			c.set.colSum(s.m[7*xm+f*rows*Lanes:], db[f*Lanes:], rows)
 		}
 	}
+}
+
+// Unpack sets dw, [3][3][in][out], to the gradient of the weights that the packed weights with the gradient du are of.
+func (c Conv) Unpack(dw, du []float32) {
+	g, size := c.set.group, c.depth*c.out
+	du, dw = du[:c.PackedLen()], dw[:c.WeightLen()]
 	for f := 0; f < c.out; f += Lanes {
 		c.set.unpack(du[f/g*g*c.depth+f%g:], dw[f:], size, c.in*c.out, c.in, g, c.out)
 	}

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // The plain Go kernels: what the assembly of gen computes, for any machine.
 var generic = Set{
 	name: "generic", group: Lanes,
@@ -9,6 +11,10 @@ var generic = Set{
 	unpool:    func(y, act, v, top, dtop []float32, n int) { genericUnpool(y, act, v, top, dtop, n, false) },
 	unpoolAdd: func(y, act, v, top, dtop []float32, n int) { genericUnpool(y, act, v, top, dtop, n, true) },
 	dot:       genericDot, axpy: genericAxpy,
+	squares: func(x []float32, n int) float64 { return genericSquares(x[:n*Lanes]) },
+	adamW: func(w, g, first, second []float32, c *AdamWStep, n int) {
+		genericAdamW(w[:n*Lanes], g, first, second, c)
+	},
 }
 
 // row16 is the row of 16 lanes that begins at s[o].
@@ -320,5 +326,22 @@ func genericAxpy(y, x []float32, g float32, n, ys, xs int) {
 		for l := range d {
 			d[l] += g * a[l]
 		}
+	}
+}
+
+func genericSquares(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return sum
+}
+
+func genericAdamW(w, g, first, second []float32, c *AdamWStep) {
+	for i := range w {
+		d := c.Scale * g[i]
+		first[i] = c.Keep1*first[i] + c.Take1*d
+		second[i] = c.Keep2*second[i] + c.Take2*d*d
+		w[i] = c.Keep*w[i] - c.Rate*first[i]/(c.Root*float32(math.Sqrt(float64(second[i])))+c.Eps)
 	}
 }

@@ -48,6 +48,10 @@ func dot512(x *float32, w *float32, n int, xs int, ws int) float32
 
 func axpy512(y *float32, x *float32, scale float32, n int, ys int, xs int)
 
+func squares512(x *float32, n int) float64
+
+func adamW512(w *float32, grad *float32, first *float32, second *float32, c *float32, n int)
+
 func winoIn256(in *float32, tmp *float32, v *float32, xs int)
 
 func winoGrad256(in *float32, tmp *float32, v *float32, xs int)
@@ -71,6 +75,10 @@ func unpoolAdd256(y *float32, act *float32, v *float32, top *float32, dtop *floa
 func dot256(x *float32, w *float32, n int, xs int, ws int) float32
 
 func axpy256(y *float32, x *float32, scale float32, n int, ys int, xs int)
+
+func squares256(x *float32, n int) float64
+
+func adamW256(w *float32, grad *float32, first *float32, second *float32, c *float32, n int)
 
 func conv8VNNI(x *uint8, w *int8, y *float32, q *uint8, scale *float32, bias *float32, res *float32, blocks int, inv float32)
 

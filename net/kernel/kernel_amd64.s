@@ -7392,6 +7392,77 @@ n:
 	VZEROUPPER
 	RET
 
+// func squares512(x *float32, n int) float64
+// Requires: AVX, AVX512F, SSE2
+TEXT ·squares512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+n:
+	VCVTPS2PD     (AX), Z2
+	VFMADD231PD   Z2, Z2, Z0
+	VCVTPS2PD     32(AX), Z3
+	VFMADD231PD   Z3, Z3, Z1
+	ADDQ          $+64, AX
+	DECQ          CX
+	JNZ           n
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VHADDPD       X0, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+16(FP)
+	RET
+
+// func adamW512(w *float32, grad *float32, first *float32, second *float32, c *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·adamW512(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         first+16(FP), DX
+	MOVQ         second+24(FP), BX
+	MOVQ         c+32(FP), SI
+	MOVQ         n+40(FP), DI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
+	VBROADCASTSS 16(SI), Z4
+	VBROADCASTSS 20(SI), Z5
+	VBROADCASTSS 24(SI), Z6
+	VBROADCASTSS 28(SI), Z7
+	VBROADCASTSS 32(SI), Z8
+
+n:
+	VMULPS      (CX), Z0, Z9
+	VMULPS      (DX), Z1, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMOVUPS     Z10, (DX)
+	VMULPS      Z9, Z9, Z9
+	VMULPS      (BX), Z3, Z11
+	VFMADD231PS Z9, Z4, Z11
+	VMOVUPS     Z11, (BX)
+	VSQRTPS     Z11, Z11
+	VMULPS      Z7, Z11, Z11
+	VADDPS      Z8, Z11, Z11
+	VMULPS      Z6, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMULPS      (AX), Z5, Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	DECQ        DI
+	JNZ         n
+	VZEROUPPER
+	RET
+
 // func winoIn256(in *float32, tmp *float32, v *float32, xs int)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·winoIn256(SB), NOSPLIT, $0-32
@@ -13464,6 +13535,99 @@ n:
 	ADDQ        SI, CX
 	ADDQ        BX, AX
 	DECQ        DX
+	JNZ         n
+	VZEROUPPER
+	RET
+
+// func squares256(x *float32, n int) float64
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·squares256(SB), NOSPLIT, $0-24
+	MOVQ  x+0(FP), AX
+	MOVQ  n+8(FP), CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+
+n:
+	VCVTPS2PD    (AX), Y4
+	VFMADD231PD  Y4, Y4, Y0
+	VCVTPS2PD    16(AX), Y5
+	VFMADD231PD  Y5, Y5, Y1
+	VCVTPS2PD    32(AX), Y6
+	VFMADD231PD  Y6, Y6, Y2
+	VCVTPS2PD    48(AX), Y7
+	VFMADD231PD  Y7, Y7, Y3
+	ADDQ         $+64, AX
+	DECQ         CX
+	JNZ          n
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VHADDPD      X0, X0, X0
+	VZEROUPPER
+	MOVSD        X0, ret+16(FP)
+	RET
+
+// func adamW256(w *float32, grad *float32, first *float32, second *float32, c *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·adamW256(SB), NOSPLIT, $0-48
+	MOVQ         w+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         first+16(FP), DX
+	MOVQ         second+24(FP), BX
+	MOVQ         c+32(FP), SI
+	MOVQ         n+40(FP), DI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	VBROADCASTSS 16(SI), Y4
+	VBROADCASTSS 20(SI), Y5
+	VBROADCASTSS 24(SI), Y6
+	VBROADCASTSS 28(SI), Y7
+	VBROADCASTSS 32(SI), Y8
+
+n:
+	VMULPS      (CX), Y0, Y9
+	VMULPS      (DX), Y1, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMOVUPS     Y10, (DX)
+	VMULPS      Y9, Y9, Y9
+	VMULPS      (BX), Y3, Y11
+	VFMADD231PS Y9, Y4, Y11
+	VMOVUPS     Y11, (BX)
+	VSQRTPS     Y11, Y11
+	VMULPS      Y7, Y11, Y11
+	VADDPS      Y8, Y11, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMULPS      (AX), Y5, Y12
+	VSUBPS      Y10, Y12, Y12
+	VMOVUPS     Y12, (AX)
+	VMULPS      32(CX), Y0, Y9
+	VMULPS      32(DX), Y1, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMOVUPS     Y10, 32(DX)
+	VMULPS      Y9, Y9, Y9
+	VMULPS      32(BX), Y3, Y11
+	VFMADD231PS Y9, Y4, Y11
+	VMOVUPS     Y11, 32(BX)
+	VSQRTPS     Y11, Y11
+	VMULPS      Y7, Y11, Y11
+	VADDPS      Y8, Y11, Y11
+	VMULPS      Y6, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMULPS      32(AX), Y5, Y12
+	VSUBPS      Y10, Y12, Y12
+	VMOVUPS     Y12, 32(AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, BX
+	DECQ        DI
 	JNZ         n
 	VZEROUPPER
 	RET

@@ -312,9 +312,22 @@ func checkConv(t *testing.T, sets []*Set, c convCase, r *rand.Rand) {
 
 		gw, gb := fenced(t, len(w)), fenced(t, c.out)
 		poison(s)
-		conv.Gradients(s, c.boards, gw, gb, x, dz, du)
+		clear(du)
+		clear(gb)
+		conv.Accumulate(s, c.boards, du, gb, x, dz)
+		conv.Unpack(gw, du)
 		near("dw", gw, dw)
 		near("db", gb, db)
+		poison(s)
+		conv.Accumulate(s, c.boards, du, gb, x, dz)
+		conv.Unpack(gw, du)
+		for _, sum := range [][]float32{gw, gb} {
+			for i := range sum {
+				sum[i] /= 2
+			}
+		}
+		near("twice dw", gw, dw)
+		near("twice db", gb, db)
 
 		if c.in%OutputMultiple != 0 {
 			continue
@@ -567,6 +580,49 @@ func TestColumns(t *testing.T) {
 					t.Fatalf("%d channels, cell %d: other cells have changed", channels, cell)
 				}
 			}
+		}
+	})
+}
+
+// TestUpdate compares the sum of squares and the step of AdamW with float64, at lengths with and without a rest.
+func TestUpdate(t *testing.T) {
+	eachSet(t, func(t *testing.T, set *Set) {
+		for _, n := range []int{1, 15, 16, 17, 64, 1000} {
+			r := rand.New(rand.NewPCG(6, uint64(n)))
+			w, g, first, second := random(t, r, n, 1), random(t, r, n, 1), random(t, r, n, 1), random(t, r, n, 1)
+			sum := 0.0
+			for i, v := range g {
+				sum += float64(v) * float64(v)
+				second[i] = float32(math.Abs(float64(second[i])))
+			}
+			if got := set.Squares(g); !(math.Abs(got-sum) < 1e-9*sum) {
+				t.Errorf("%d numbers: sum of squares %g, want %g", n, got, sum)
+			}
+			c := AdamWStep{0.7, 0.9, 0.1, 0.99, 0.01, 0.999, 0.03, 1.1, 1e-3}
+			want := make([]float64, 3*n)
+			for i := range w {
+				d := float64(c.Scale) * float64(g[i])
+				m := float64(c.Keep1)*float64(first[i]) + float64(c.Take1)*d
+				v := float64(c.Keep2)*float64(second[i]) + float64(c.Take2)*d*d
+				want[i], want[n+i] = m, v
+				want[2*n+i] = float64(c.Keep)*float64(w[i]) - float64(c.Rate)*m/(float64(c.Root)*math.Sqrt(v)+float64(c.Eps))
+			}
+			set.AdamW(w, g, first, second, &c)
+			for i := range w {
+				for k, got := range [3]float32{first[i], second[i], w[i]} {
+					if d := math.Abs(float64(got) - want[k*n+i]); !(d < 1e-5) {
+						t.Fatalf("%d numbers: number %d of weight %d is %g, want %g", n, k, i, got, want[k*n+i])
+					}
+				}
+			}
+		}
+		if s := set.Squares(nil); s != 0 {
+			t.Errorf("sum of no squares: %g", s)
+		}
+		bad := Alloc(40)
+		bad[3] = float32(math.Inf(1))
+		if s := set.Squares(bad); !math.IsInf(s, 1) {
+			t.Errorf("sum of squares with an infinity: %g", s)
 		}
 	})
 }

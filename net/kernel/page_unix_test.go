@@ -49,6 +49,8 @@ func TestFences(t *testing.T) {
 			"unpool":     func() { set.unpool(rows, rows, acc, acc, acc, 6) },
 			"unpoolAdd":  func() { set.unpoolAdd(rows, rows, acc, acc, acc, 6) },
 			"dot":        func() { set.dot(rows, rows, 6, Lanes, Lanes) },
+			"squares":    func() { set.squares(rows, 6) },
+			"adamW":      func() { set.adamW(rows, rows, rows, rows, new(AdamWStep), 6) },
 			"axpy":       func() { set.axpy(rows, rows, 1, 6, Lanes, Lanes) },
 			"gemm":       func() { set.gemm(rows, res, rows, 6, 8, 0, 0) },
 			"gemm's k":   func() { set.gemm(rows, res, rows, 5, 12, 0, 0) },

@@ -35,6 +35,9 @@ type Set struct {
 
 	dot  func(x, w []float32, n, xs, ws int) float32    // the sum of x w over n times 16 lanes, strides xs and ws
 	axpy func(y, x []float32, g float32, n, ys, xs int) // y += g x over n times 16 lanes, strides ys and xs
+
+	squares func(x []float32, n int) float64                         // the sum of x² over n times 16 lanes
+	adamW   func(w, g, first, second []float32, c *AdamWStep, n int) // one step of n times 16 weights
 }
 
 // Name is avx512, avx2 or generic.
@@ -149,4 +152,31 @@ func (s *Set) AddToColumn(x []float32, cell int, g float32, w []float32) {
 func (s *Set) AddColumn(w []float32, g float32, x []float32, cell int) {
 	n := len(w) / Lanes
 	s.axpy(w, x[cell*Lanes:][:(n-1)*Cells*Lanes+Lanes], g, n, Lanes, Cells*Lanes)
+}
+
+// Squares is the sum of the squares of x.
+func (s *Set) Squares(x []float32) float64 {
+	n := len(x) / Lanes
+	sum := 0.0
+	if n > 0 {
+		sum = s.squares(x, n)
+	}
+	return sum + genericSquares(x[n*Lanes:])
+}
+
+// An AdamWStep is the numbers of one step of AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization", 2019,
+// algorithm 2): with d = Scale·gradient,
+//
+//	first = Keep1·first + Take1·d, second = Keep2·second + Take2·d²
+//	w = Keep·w − Rate·first / (Root·√second + Eps)
+type AdamWStep struct{ Scale, Keep1, Take1, Keep2, Take2, Keep, Rate, Root, Eps float32 }
+
+// AdamW takes one step of the weights w with the gradients g and the moments, all of one length.
+func (s *Set) AdamW(w, g, first, second []float32, step *AdamWStep) {
+	g, first, second = g[:len(w)], first[:len(w)], second[:len(w)]
+	n := len(w) / Lanes
+	if n > 0 {
+		s.adamW(w, g, first, second, step, n)
+	}
+	genericAdamW(w[n*Lanes:], g[n*Lanes:], first[n*Lanes:], second[n*Lanes:], step)
 }

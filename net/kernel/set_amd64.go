@@ -31,8 +31,12 @@ var avx512 = Set{
 	unpoolAdd: func(y, act, v, top, dtop []float32, n int) {
 		unpoolAdd512(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
 	},
-	dot:  func(x, w []float32, n, xs, ws int) float32 { return dot512(&x[0], &w[0], n, xs*4, ws*4) },
-	axpy: func(y, x []float32, g float32, n, ys, xs int) { axpy512(&y[0], &x[0], g, n, ys*4, xs*4) },
+	dot:     func(x, w []float32, n, xs, ws int) float32 { return dot512(&x[0], &w[0], n, xs*4, ws*4) },
+	axpy:    func(y, x []float32, g float32, n, ys, xs int) { axpy512(&y[0], &x[0], g, n, ys*4, xs*4) },
+	squares: func(x []float32, n int) float64 { return squares512(&x[0], n) },
+	adamW: func(w, g, first, second []float32, c *AdamWStep, n int) {
+		adamW512(&w[0], &g[0], &first[0], &second[0], &c.Scale, n)
+	},
 }
 
 // The AVX2 transforms handle 8 of the 16 lanes a call.
@@ -75,8 +79,12 @@ var avx2 = Set{
 	unpoolAdd: func(y, act, v, top, dtop []float32, n int) {
 		unpoolAdd256(&y[0], &act[0], &v[0], &top[0], &dtop[0], n)
 	},
-	dot:  func(x, w []float32, n, xs, ws int) float32 { return dot256(&x[0], &w[0], n, xs*4, ws*4) },
-	axpy: func(y, x []float32, g float32, n, ys, xs int) { axpy256(&y[0], &x[0], g, n, ys*4, xs*4) },
+	dot:     func(x, w []float32, n, xs, ws int) float32 { return dot256(&x[0], &w[0], n, xs*4, ws*4) },
+	axpy:    func(y, x []float32, g float32, n, ys, xs int) { axpy256(&y[0], &x[0], g, n, ys*4, xs*4) },
+	squares: func(x []float32, n int) float64 { return squares256(&x[0], n) },
+	adamW: func(w, g, first, second []float32, c *AdamWStep, n int) {
+		adamW256(&w[0], &g[0], &first[0], &second[0], &c.Scale, n)
+	},
 }
 
 func machineSets() []*Set {

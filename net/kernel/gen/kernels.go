@@ -715,3 +715,73 @@ func axpy(s isa) {
 	asm.VZEROUPPER()
 	asm.RET()
 }
+
+// squares: the sum of the squares of n times 16 lanes, in float64.
+func squares(s isa) {
+	function("squares"+s.suf, "func(x *float32, n int) float64")
+	x, n := arg("x"), arg("n")
+	steps := 128 / s.vb // converted vectors in a row
+	for i := 0; i < steps; i++ {
+		s.zero(s.r[i])
+	}
+	asm.Label("n")
+	for i := 0; i < steps; i++ {
+		asm.VCVTPS2PD(operand.Mem{Base: x, Disp: i * s.vb / 2}, s.r[steps+i])
+		asm.VFMADD231PD(s.r[steps+i], s.r[steps+i], s.r[i])
+	}
+	asm.ADDQ(imm(64), x)
+	asm.DECQ(n)
+	asm.JNZ(operand.LabelRef("n"))
+	for i := 1; i < steps; i++ {
+		asm.VADDPD(s.r[i], s.r[0], s.r[0])
+	}
+	if s.vb == 64 {
+		asm.VEXTRACTF64X4(operand.Imm(1), reg.Z0, reg.Y1)
+		asm.VADDPD(reg.Y1, reg.Y0, reg.Y0)
+	}
+	asm.VEXTRACTF128(operand.Imm(1), reg.Y0, reg.X1)
+	asm.VADDPD(reg.X1, reg.X0, reg.X0)
+	asm.VHADDPD(reg.X0, reg.X0, reg.X0)
+	asm.VZEROUPPER()
+	asm.Store(reg.X0, asm.ReturnIndex(0))
+	asm.RET()
+}
+
+// adamW: one step of n times 16 weights; c holds the constants in the order of the code.
+func adamW(s isa) {
+	function("adamW"+s.suf, "func(w, grad, first, second, c *float32, n int)")
+	w, g, first, second, c, n := arg("w"), arg("grad"), arg("first"), arg("second"), arg("c"), arg("n")
+	k := s.r[0:9]
+	for i := range k {
+		asm.VBROADCASTSS(operand.Mem{Base: c, Disp: i * 4}, k[i])
+	}
+	scale, b1, c1, b2, c2, keep, rate, root, eps := k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7], k[8]
+	d, m, v, x := s.r[9], s.r[10], s.r[11], s.r[12]
+	asm.Label("n")
+	for i := 0; i < 64/s.vb; i++ {
+		at := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Disp: i * s.vb} }
+		asm.VMULPS(at(g), scale, d)
+		asm.VMULPS(at(first), b1, m)
+		asm.VFMADD231PS(d, c1, m)
+		asm.VMOVUPS(m, at(first))
+		asm.VMULPS(d, d, d)
+		asm.VMULPS(at(second), b2, v)
+		asm.VFMADD231PS(d, c2, v)
+		asm.VMOVUPS(v, at(second))
+		asm.VSQRTPS(v, v)
+		asm.VMULPS(root, v, v)
+		asm.VADDPS(eps, v, v)
+		asm.VMULPS(rate, m, m)
+		asm.VDIVPS(v, m, m)
+		asm.VMULPS(at(w), keep, x)
+		asm.VSUBPS(m, x, x)
+		asm.VMOVUPS(x, at(w))
+	}
+	for _, p := range []reg.Register{w, g, first, second} {
+		asm.ADDQ(imm(64), p)
+	}
+	asm.DECQ(n)
+	asm.JNZ(operand.LabelRef("n"))
+	asm.VZEROUPPER()
+	asm.RET()
+}

@@ -37,6 +37,8 @@ func program() (*ir.File, error) {
 		unpool(s, true)
 		dot(s)
 		axpy(s)
+		squares(s)
+		adamW(s)
 	}
 	conv8()
 	bytes8()
