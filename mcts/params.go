@@ -77,7 +77,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		Root: Gumbel, Considered: 16, CVisit: 50, CScale: 0.5,
-		CPuct: 1.5, CPuctBase: 19652, FPU: 0.25, LCB: 2,
+		CPuct: 1.5, CPuctBase: 19652, FPU: 0, LCB: 2,
 		Batch: 1, Solver: true, MaxNodes: 1_000_000,
 	}
 }

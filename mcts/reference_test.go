@@ -279,7 +279,7 @@ func TestPlainSearch(t *testing.T) {
 				continue
 			}
 			p.Considered = []int{1, 2, 5, 16, 130}[seed%5]
-			p.CVisit = []float64{50, 3}[seed%2]
+			p.CVisit, p.FPU = []float64{50, 3}[seed%2], []float64{0, 0.25}[seed%2]
 			for _, n := range budgets {
 				for _, noise := range []bool{false, true} {
 					if noise && p.Root == PUCT {

@@ -24,7 +24,7 @@ func TestParseOptions(t *testing.T) {
 		"":                    plain,
 		"root=puct,reuse=on":  plain,
 		"root=gumbel":         with(func(o *options) { o.search.Root = mcts.Gumbel }),
-		"c_puct=2.5,fpu=0":    with(func(o *options) { o.search.CPuct, o.search.FPU = 2.5, 0 }),
+		"c_puct=2.5,fpu=0.1":  with(func(o *options) { o.search.CPuct, o.search.FPU = 2.5, 0.1 }),
 		"lcb=1,c_visit=3":     with(func(o *options) { o.search.LCB, o.search.CVisit = 1, 3 }),
 		"c_scale=1":           with(func(o *options) { o.search.CScale = 1 }),
 		"considered=4":        with(func(o *options) { o.search.Considered = 4 }),
