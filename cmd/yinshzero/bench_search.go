@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -32,14 +33,12 @@ func (t *timed) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 	return err
 }
 
-// networkFor returns an Evaluator over random weights.
-func networkFor(a net.Arch) (*infer.Evaluator, error) {
-	p := infer.DefaultParams()
-	program, err := p.Compile(net.Init(a, seed.New(1).Child("weights", 0).Rand()), rules.Standard())
-	if err != nil {
-		return nil, err
+// benchWeights loads a model, or makes random weights of a if the file has no name.
+func benchWeights(model string, a net.Arch) (*net.Weights, error) {
+	if model == "" {
+		return net.Init(a, seed.New(1).Child("weights", 0).Rand()), nil
 	}
-	return infer.New(program, p), nil
+	return net.Load(model)
 }
 
 // maxSimulations bounds a search, as it does in a configuration.
@@ -63,13 +62,13 @@ fixed; where no model is given, the uniform evaluator solves them, as a control.
 		if err := inRange("simulations", *simulations, 2, maxSimulations); err != nil {
 			return err
 		}
-		w, solver := net.Init(arch.Arch, seed.New(1).Child("weights", 0).Rand()), "uniform"
+		solver := "uniform"
 		if *model != "" {
-			var err error
-			if w, err = net.Load(*model); err != nil {
-				return err
-			}
 			solver = *model
+		}
+		w, err := benchWeights(*model, arch.Arch)
+		if err != nil {
+			return err
 		}
 		program, err := infer.DefaultParams().Compile(w, rules.Standard())
 		if err != nil {
@@ -163,12 +162,23 @@ func newBenchSelfplay() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	threads := c.Flags().Int("threads", runtime.NumCPU(), "games at once, 1 to 1024")
+	model := c.Flags().String("model", "", "the model's file; without it, random weights of --arch")
+	p := infer.DefaultParams()
+	c.Flags().IntVar(&p.CacheSize, "cache", p.CacheSize, "evaluations kept by each game")
 	arch, variant, asJSON, length := addArch(c), addVariant(c), addJSON(c), addFor(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := inRange("threads", *threads, 1, maxThreads); err != nil {
+		if err := errors.Join(inRange("threads", *threads, 1, maxThreads), p.Validate()); err != nil {
+			return usagef("%v", err)
+		}
+		w, err := benchWeights(*model, arch.Arch)
+		if err != nil {
 			return err
 		}
-		var positions, evaluations, spent atomic.Int64
+		program, err := p.Compile(w, variant.Variant)
+		if err != nil {
+			return err
+		}
+		var positions, evaluations, hits, spent atomic.Int64
 		var next, played atomic.Uint64 // games begun, games finished
 		ctx, cancel := context.WithTimeout(c.Context(), *length)
 		defer cancel()
@@ -176,14 +186,12 @@ func newBenchSelfplay() *cobra.Command {
 		var g errgroup.Group
 		for range *threads {
 			g.Go(func() error {
-				network, err := networkFor(arch.Arch)
-				if err != nil {
-					return err
-				}
+				network := infer.New(program.Clone(), p)
 				eval := &timed{Evaluator: network}
 				defer func() {
-					asked, _ := network.Counts()
+					asked, remembered := network.Counts()
 					evaluations.Add(asked)
+					hits.Add(remembered)
 					spent.Add(int64(eval.spent))
 				}()
 				p, err := selfplay.New(mcts.New(eval, mcts.DefaultParams()), selfplay.DefaultParams())
@@ -215,10 +223,12 @@ func newBenchSelfplay() *cobra.Command {
 			Games       float64 `json:"games_per_hour"`
 			Positions   float64 `json:"positions_per_second"`
 			Evaluations float64 `json:"evals_per_second"`
+			Hits        float64 `json:"share_from_cache"`
 			Share       float64 `json:"share_in_network"`
 			Threads     int     `json:"threads"`
 		}{
-			arch.String(), float64(played.Load()) / d * 3600, float64(positions.Load()) / d, float64(evaluations.Load()) / d,
+			w.Arch().String(), float64(played.Load()) / d * 3600, float64(positions.Load()) / d, float64(evaluations.Load()) / d,
+			float64(hits.Load()) / float64(max(1, hits.Load()+evaluations.Load())),
 			time.Duration(spent.Load()).Seconds() / d / float64(*threads), *threads,
 		}, *asJSON)
 	}
