@@ -15,7 +15,7 @@
 //	matches/     the pairs of every gate and anchor match, one a line
 //	checkpoint/  the newest states of the trainer
 //	quarantine/  what was refused, each file with its reason
-//	metrics/     one JSON object a line
+//	metrics/     one JSON object a line, and event files for TensorBoard
 //	hub/         the transport's store, made anew from the rest if it is gone
 //
 // Files are the truth: a game is acknowledged when a shard that holds it is on disk, a pair when its line is, and all

@@ -2,16 +2,15 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"yinshzero/internal/atomicfile"
+	"yinshzero/metrics"
 	"yinshzero/net/graph"
 	"yinshzero/registry"
 )
@@ -191,43 +190,11 @@ func (m meanLosses) mean() graph.Losses {
 	}
 }
 
-// A metricsLine is what metrics/train.jsonl holds of some steps.
-type metricsLine struct {
-	Time         time.Time `json:"time"`
-	Step         int64     `json:"step"`
-	Games        int64     `json:"games"`
-	Positions    int64     `json:"positions"`
-	Window       int64     `json:"window"`
-	LearningRate float64   `json:"learning_rate"`
-	Loss         float64   `json:"loss"`
-	Policy       float64   `json:"policy_loss"`
-	Value        float64   `json:"value_loss"`
-	Rings        float64   `json:"rings_loss"`
-	Reply        float64   `json:"reply_loss"`
-	Ownership    float64   `json:"ownership_loss"`
-	Plies        float64   `json:"plies_loss"`
-	Evaluations  int64     `json:"evaluations"`
-}
-
 func (r *Run) writeMetrics(m meanLosses) error {
 	l := m.mean()
-	return r.appendMetrics("train.jsonl", metricsLine{
+	return r.metrics.Train(metrics.Train{
 		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
 		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
 		Rings: l.Rings, Reply: l.Reply, Ownership: l.Ownership, Plies: l.Plies, Evaluations: r.counts.Evaluations.Load(),
 	})
-}
-
-// appendMetrics appends a line to a file of metrics.
-func (r *Run) appendMetrics(name string, line any) error {
-	b, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(r.dir(metricsDir), name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Close())
 }

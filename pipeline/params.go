@@ -45,6 +45,8 @@ type Params struct {
 	Anchors         []arena.Spec // players a new best model is measured against; none of them models
 	AnchorPairs     int          // against each
 
+	TensorBoard bool // whether event files are written beside the metrics
+
 	Hub fleet.HubParams
 	Log *slog.Logger // never nil
 }

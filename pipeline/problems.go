@@ -1,37 +1,19 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"yinshzero/infer"
 	"yinshzero/mcts"
+	"yinshzero/metrics"
 	"yinshzero/net"
 	"yinshzero/registry"
 	"yinshzero/solve"
 )
-
-// problemsName is the file of metrics that holds which share of the problems each promoted model solves.
-const problemsName = "problems.jsonl"
-
-// A problemsLine is what metrics/problems.jsonl holds of a model: the shares of the problems that it solves in the search of
-// matches, by simulations a Move.
-type problemsLine struct {
-	Time      time.Time `json:"time"`
-	Model     string    `json:"model"`
-	Step      int64     `json:"step"`
-	Problems  int       `json:"problems"`
-	Solved1   float64   `json:"solved_1"`
-	Solved32  float64   `json:"solved_32"`
-	Solved200 float64   `json:"solved_200"`
-}
 
 // problems is every second one of the fixed set for the run's Variant: a hundred, or none. With a network of 64x6, one core
 // has 23,000 evaluations to make for them, which is some eight seconds.
@@ -76,8 +58,9 @@ func (r *Run) solveProblems(ctx context.Context) (bool, error) {
 		r.note("problems solved", "model", e.ID.Short(), "step", e.Meta.Step, "of", len(problems),
 			"at_1", solved[0], "at_32", solved[1], "at_200", solved[2])
 		share := func(i int) float64 { return float64(solved[i]) / float64(len(problems)) }
-		return true, r.appendMetrics(problemsName, problemsLine{
-			time.Now().UTC(), e.ID.String(), e.Meta.Step, len(problems), share(0), share(1), share(2),
+		return true, r.metrics.Problems(metrics.Problems{
+			Time: time.Now().UTC(), Model: e.ID.String(), Step: e.Meta.Step, Problems: len(problems),
+			Solved1: share(0), Solved32: share(1), Solved200: share(2),
 		})
 	}
 	return false, nil
@@ -108,19 +91,16 @@ func (r *Run) solvedBy(ctx context.Context, id registry.ID, problems []solve.Pro
 	return solved, nil
 }
 
-// readProblems is the models that have been asked, by what the metrics hold. A line that a kill cut short does not count.
+// readProblems is the models that have been asked, by what the metrics hold. A line that cannot be read does not count.
 func (r *Run) readProblems() (map[string]bool, error) {
 	asked := map[string]bool{}
-	b, err := os.ReadFile(filepath.Join(r.dir(metricsDir), problemsName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return asked, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	for line := range bytes.Lines(b) {
-		var l problemsLine
-		if json.Unmarshal(line, &l) == nil {
+	for l, err := range metrics.Lines[metrics.Problems](filepath.Join(r.dir(metricsDir), metrics.ProblemsName)) {
+		var damaged *metrics.LineError
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.As(err, &damaged):
+		case err != nil:
+			return nil, err
+		default:
 			asked[l.Model] = true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"yinshzero/metrics"
 	"yinshzero/net"
 	"yinshzero/registry"
 	"yinshzero/rules"
@@ -35,7 +36,7 @@ func TestProblemsAreSolvedOnce(t *testing.T) {
 	if err := r.registry.Promote(id, registry.Verdict{At: time.Unix(1, 0), Reason: "a test"}); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(p.Dir, metricsDir, problemsName)
+	path := filepath.Join(p.Dir, metricsDir, metrics.ProblemsName)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if again, err := r.solveProblems(ended); again || err != nil {
@@ -66,7 +67,7 @@ func TestProblemsAreSolvedOnce(t *testing.T) {
 		t.Fatalf("%q: want lines of two models", b)
 	}
 	for i, want := range []registry.ID{id, first.ID} {
-		var l problemsLine
+		var l metrics.Problems
 		if err := json.Unmarshal([]byte(lines[i]), &l); err != nil {
 			t.Fatal(err)
 		}

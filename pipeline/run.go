@@ -17,6 +17,7 @@ import (
 	"yinshzero/fleet"
 	"yinshzero/internal/atomicfile"
 	"yinshzero/internal/seed"
+	"yinshzero/metrics"
 	"yinshzero/net"
 	"yinshzero/registry"
 	"yinshzero/train"
@@ -45,6 +46,7 @@ type Run struct {
 	registry *registry.Registry
 	window   *data.Window
 	trainer  *train.Trainer
+	metrics  *metrics.Log
 	known    map[[32]byte]struct{} // hashes of the games in the newest shard when the run was opened
 
 	grown      chan struct{} // holds a token when games have come in since learn last looked
@@ -69,6 +71,7 @@ func Open(ctx context.Context, p Params) (*Run, error) {
 		params: p, grown: make(chan struct{}, 1), candidates: make(chan struct{}, 1), dead: make(map[string]int), ladder: make(ladder),
 		status: Status{Dir: p.Dir, Name: filepath.Base(p.Dir)},
 	}
+	r.metrics = metrics.Open(r.dir(metricsDir), p.TensorBoard)
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open run %s: %w", p.Dir, err), r.Close())
 	}
@@ -281,7 +284,7 @@ func (r *Run) work(ctx context.Context) error {
 
 // Close gives the run directory back. It waits for nothing: call it when Run has returned.
 func (r *Run) Close() error {
-	var errs []error
+	errs := []error{r.metrics.Close()}
 	if r.hub != nil {
 		errs = append(errs, r.hub.Close())
 	}
