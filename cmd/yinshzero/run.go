@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
+	"yinshzero/cmd/yinshzero/exporter"
 	"yinshzero/cmd/yinshzero/screen"
 	"yinshzero/fleet"
 	"yinshzero/internal/atomicfile"
@@ -39,6 +41,8 @@ type runFlags struct {
 	set                []string
 	length             time.Duration
 	plain              bool
+	metrics            string
+	tensorBoard        bool
 }
 
 func newRun() *cobra.Command {
@@ -52,7 +56,7 @@ with the defaults, those of configs/standard.yaml.
 Ctrl-C finishes what is in hand and ends; a second one ends at once, or closes the screen, and then a third one does.`,
 		Example: `  yinshzero run --config configs/standard.yaml --dir runs/standard
   yinshzero run --config configs/mini.yaml --dir runs/mini --for 30m --set search.simulations=32
-  yinshzero run --dir runs/mini --plain`,
+  yinshzero run --dir runs/mini --plain --metrics 9090 --tensorboard`,
 		Args: cobra.NoArgs,
 	}
 	var f runFlags
@@ -64,6 +68,8 @@ Ctrl-C finishes what is in hand and ends; a second one ends at once, or closes t
 	c.Flags().StringVar(&f.url, "nats", "", "use the NATS server at `URL` instead of one in this process")
 	c.Flags().StringVar(&f.creds, "creds", "", "credentials for that server, a `FILE`")
 	c.Flags().BoolVar(&f.plain, "plain", false, "log lines instead of a screen")
+	c.Flags().StringVar(&f.metrics, "metrics", "", "show Prometheus how the run stands, at /metrics of a `PORT` of this machine, or HOST:PORT")
+	c.Flags().BoolVar(&f.tensorBoard, "tensorboard", false, "write event files for TensorBoard in metrics/tensorboard as well")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.run(c) }
 	return c
 }
@@ -86,6 +92,11 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	if err := notFile(f.dir); err != nil {
 		return err
 	}
+	if c.Flags().Changed("metrics") {
+		if f.metrics, err = exporter.Address(f.metrics); err != nil {
+			return usagef("--metrics is %v", err)
+		}
+	}
 	cfg, begun, err := f.load()
 	if err != nil {
 		return err
@@ -99,7 +110,7 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	p.Log, p.Hub.Log = log, log
+	p.Log, p.Hub.Log, p.TensorBoard = log, log, f.tensorBoard
 	ctx, cancel := untilSignal(c)
 	defer cancel()
 	if f.length > 0 {
@@ -125,10 +136,32 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 			return err
 		}
 	}
-	if f.screen() {
-		return screen.Show(ctx, r.Status, r.Run)
+	return f.serve(ctx, r, log, func(ctx context.Context) error {
+		if f.screen() {
+			return screen.Show(ctx, r.Status, r.Run)
+		}
+		return logged(ctx, r, log)
+	})
+}
+
+// serve calls run, and while it runs shows Prometheus how r stands, if that is asked for.
+func (f *runFlags) serve(ctx context.Context, r *pipeline.Run, log *slog.Logger, run func(context.Context) error) error {
+	if f.metrics == "" {
+		return run(ctx)
 	}
-	return logged(ctx, r, log)
+	l, err := net.Listen("tcp", f.metrics)
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w: want another --metrics", err)
+	}
+	log.Info("metrics for Prometheus", "url", "http://"+l.Addr().String()+"/metrics")
+	g, inner := errgroup.WithContext(ctx)
+	ended, end := context.WithCancel(inner)
+	g.Go(func() error { return exporter.Serve(ended, l, build(), r.Status, log) })
+	g.Go(func() error {
+		defer end()
+		return run(inner)
+	})
+	return g.Wait()
 }
 
 // isAddress returns an error unless text is HOST:PORT.
