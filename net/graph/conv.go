@@ -15,7 +15,6 @@ type layer struct {
 	conv, back kernel.Conv
 	w, s, b    []float32 // the tensors of the Weights: [3][3][in][out], [out], [out]
 	u, ub      []float32 // packed: scaled weights, and their transpose (nil if the input has no gradient)
-	scaled, t  []float32 // scratch of pack
 }
 
 func newLayer(set *kernel.Set, w *net.Weights, name string, gradient bool) *layer {
@@ -25,26 +24,27 @@ func newLayer(set *kernel.Set, w *net.Weights, name string, gradient bool) *laye
 		w: weight.Data, s: w.Tensor(name + net.ScaleName).Data, b: w.Tensor(name + net.BiasName).Data,
 	}
 	l.conv = kernel.NewConv(set, l.in, l.out)
-	l.u, l.scaled = kernel.Alloc(l.conv.PackedLen()), kernel.Alloc(len(l.w))
+	l.u = kernel.Alloc(l.conv.PackedLen())
 	if gradient {
 		l.back = kernel.NewConv(set, l.out, l.in)
-		l.ub, l.t = kernel.Alloc(l.back.PackedLen()), kernel.Alloc(len(l.w))
+		l.ub = kernel.Alloc(l.back.PackedLen())
 	}
 	return l
 }
 
-// pack brings the packed weights up to date.
-func (l *layer) pack() {
+// pack brings the packed weights up to date. scaled and transposed are scratch of at least the weights' length.
+func (l *layer) pack(scaled, transposed []float32) {
+	scaled, transposed = scaled[:len(l.w)], transposed[:len(l.w)]
 	for i := 0; i < len(l.w); i += l.out {
-		w, o := l.w[i:][:l.out], l.scaled[i:][:l.out]
+		w, o := l.w[i:][:l.out], scaled[i:][:l.out]
 		for j, s := range l.s {
 			o[j] = w[j] * s
 		}
 	}
-	l.conv.Pack(l.u, l.scaled)
+	l.conv.Pack(l.u, scaled)
 	if l.ub != nil {
-		kernel.Transpose(l.t, l.scaled, l.in, l.out)
-		l.back.Pack(l.ub, l.t)
+		kernel.Transpose(transposed, scaled, l.in, l.out)
+		l.back.Pack(l.ub, transposed)
 	}
 }
 
@@ -168,6 +168,5 @@ func (c *convolution) take(dw, ds, db, raw []float32) {
 		}
 	}
 	copy(db, c.db)
-	clear(c.du)
 	clear(c.db)
 }

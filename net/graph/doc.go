@@ -27,20 +27,21 @@
 // # How it runs
 //
 // One Gorgonia operation is one layer: a 3x3 convolution with scale, bias, optional residual and ReLU, over the
-// Winograd kernels of net/kernel; its backward pass is an operation for the input's gradient and one for the
-// weights', which keeps those of scale and bias for two more to hand out. Pooling, the
-// large dense layers, the heads at the Points and the cross-entropy are operations too; the last layers of the heads on
-// the value's hidden layer and all sums are Gorgonia's own.
+// Winograd kernels of net/kernel; its backward pass is an operation for the input's gradient and one for that of the
+// packed weights, which sums up over the micro-batches of a lane and is then unpacked and split into the gradients of
+// weight and scale. Pooling, the large dense layers, the heads at the Points and the cross-entropy are operations too;
+// the last layers of the heads on the value's hidden layer and all sums are Gorgonia's own.
 //
 // Activations are never negative, and where one is zero the ReLU below stops the gradient. So whoever uses an
 // activation hands down a gradient that is already zero where the activation is: the convolution does so in its
 // output transform for nothing. The skip connection's gradient takes the same way: the block's first convolution adds
 // it there.
 //
-// A batch runs as micro-batches of at most 16 rows, whose activations stay in the cache, on Replicas goroutines, each
-// with a graph and a tape machine of its own over shared weights. How rows are cut into micro-batches and in which
-// order gradients are summed depends on the batch alone: the same examples give the same bits, whatever the number of
-// replicas, on one instruction set.
+// A batch runs as micro-batches of at most 16 rows, or 32 if the network is 64 channels wide or wider, on Replicas
+// goroutines, each with a graph and a tape machine of its own over shared weights. The gradients of at least 32 rows are
+// summed up in one lane, and those of at most four lanes in the end. How rows are cut into micro-batches and in which
+// order gradients are summed depends on the batch and the network's width alone: the same examples give the same bits,
+// whatever the number of replicas, on one instruction set.
 //
 // # What it does not do
 //

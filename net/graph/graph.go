@@ -44,7 +44,7 @@ type Example struct {
 // Params says how a Graph trains. The weight of a loss whose head the Arch is without is of no effect.
 type Params struct {
 	Batch         int     // rows of a batch, at least 1
-	Replicas      int     // goroutines, 1 or more; the results do not depend on them, and more than four do not help
+	Replicas      int     // goroutines, 1 or more; the results do not depend on them, and more than four, or than one for 32 rows, do not help
 	PolicyLoss    float64 // weight of the policy loss in the total, at least 0
 	ValueLoss     float64 // weight of the win-draw-loss loss
 	RingsLoss     float64 // weight of the rings loss
@@ -94,12 +94,21 @@ type Losses struct {
 }
 
 const (
-	// microRows bounds the rows of a micro-batch, whose activations then fit the cache.
-	microRows = 16
 	// maxLanes bounds the partial sums of the gradients. A lane is a run of micro-batches that one replica sums up;
 	// the lanes are summed in their order.
 	maxLanes = 4
+	// laneRows is what a lane has at least: to hand out a lane's gradients costs about as much as four rows.
+	laneRows = 32
 )
+
+// microRows bounds the rows of a micro-batch: for narrow networks so that its activations fit the cache, for others, whose
+// packed weights do not, so that these are read for more rows at a time. Measured.
+func microRows(channels int) int {
+	if channels < 64 {
+		return 16
+	}
+	return 32
+}
 
 // A Graph holds a batch and its gradients and trains a net.Weights in place. It belongs to one goroutine; its replicas
 // run only inside Gradients.
@@ -111,6 +120,8 @@ type Graph struct {
 	replicas []*replica
 	set      []bool // rows that were filled
 	ready    bool   // the first lane holds the gradients of the current weights
+
+	scaled, transposed []float32 // scratch of a layer's pack
 }
 
 // rows are the inputs of one micro-batch.
@@ -178,12 +189,13 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 			g.pools[i] = newProduct(set, w, net.Block(i)+net.PoolFC, a.PoolLen())
 		}
 	}
-	n := (p.Batch + microRows - 1) / microRows
-	size := (p.Batch + n - 1) / n
+	g.scaled, g.transposed = kernel.Alloc(g.longest()), kernel.Alloc(g.longest())
+	n := ceil(p.Batch, microRows(a.Channels))
+	size := ceil(p.Batch, n)
 	for range n {
 		g.micros = append(g.micros, newRows(size))
 	}
-	for range min(n, maxLanes) {
+	for range min(n, maxLanes, ceil(p.Batch, laneRows)) {
 		lane := make(map[string][]float32)
 		for _, t := range w.Tensors() {
 			lane[t.Name] = make([]float32, t.Len())
@@ -350,7 +362,7 @@ func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 // pack brings everything derived from the weights up to date.
 func (g *Graph) pack() {
 	for _, l := range g.layers {
-		l.pack()
+		l.pack(g.scaled, g.transposed)
 	}
 	g.globals.pack()
 	g.value.pack()
@@ -428,5 +440,7 @@ func (g *Graph) Step(s *Solver) (norm float64, err error) {
 	g.ready = false
 	return norm, nil
 }
+
+func ceil(n, d int) int { return (n + d - 1) / d }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

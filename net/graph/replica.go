@@ -45,6 +45,15 @@ type shared struct {
 	moves   [numMoveHeads]*moveHead // nil if the Arch is without the head
 }
 
+// longest is the largest number of weights of a layer.
+func (s *shared) longest() int {
+	n := 0
+	for _, l := range s.layers {
+		n = max(n, len(l.w))
+	}
+	return n
+}
+
 // A param is a node of the graph whose values are a tensor.
 type param struct {
 	node   *G.Node
@@ -100,11 +109,7 @@ func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error)
 		scratch:       kernel.NewScratch(chunk, s.arch.Channels),
 		weightScratch: kernel.NewScratch(weightChunk, s.arch.Channels),
 	}
-	most := 0
-	for _, l := range s.layers {
-		most = max(most, len(l.w))
-	}
-	r.raw = make([]float32, most)
+	r.raw = kernel.Alloc(s.longest())
 	for i, name := range inputNames {
 		r.inputs[i] = G.NewMatrix(r.graph, tensor.Float32, G.WithShape(size, inputWidths[i]), G.WithName(name))
 	}

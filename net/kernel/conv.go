@@ -28,7 +28,10 @@ func NewConv(s *Set, in, out int) Conv {
 }
 
 // PackedLen is the length of packed weights in floats.
-func (c Conv) PackedLen() int { return planes * c.depth * c.out }
+func (c Conv) PackedLen() int { return planes * c.plane() }
+
+// plane is the distance of two planes of packed weights.
+func (c Conv) plane() int { return c.depth*c.out + skew }
 
 // WeightLen is the length of weights [3][3][in][out].
 func (c Conv) WeightLen() int { return taps * c.in * c.out }
@@ -41,7 +44,7 @@ func (c Conv) Pack(u, w []float32) {
 	}
 	g := c.set.group
 	for f := 0; f < c.out; f += Lanes {
-		c.set.packG(w[f:], u[f/g*g*c.depth+f%g:], c.in*c.out, c.depth*c.out, c.in, c.out, g)
+		c.set.packG(w[f:], u[f/g*g*c.depth+f%g:], c.in*c.out, c.plane(), c.in, c.out, g)
 	}
 }
 
@@ -51,7 +54,14 @@ func Transpose(t, w []float32, in, out int) {
 	n := in * out
 	for tap := range taps {
 		src, dst := w[tap*n:][:n], t[(taps-1-tap)*n:][:n]
-		for i := range in {
+		i := 0
+		for ; i+4 <= in; i += 4 { // four numbers of a row of dst at a time
+			s0, s1, s2, s3 := src[i*out:][:out], src[(i+1)*out:][:out], src[(i+2)*out:][:out], src[(i+3)*out:][:out]
+			for o, v := range s0 {
+				*(*[4]float32)(dst[o*in+i:]) = [4]float32{v, s1[o], s2[o], s3[o]}
+			}
+		}
+		for ; i < in; i++ {
 			for o, v := range src[i*out:][:out] {
 				dst[o*in+i] = v
 			}
@@ -86,7 +96,7 @@ func (c Conv) transform(s *Scratch, b int, x []float32) {
 }
 
 func (c Conv) multiply(s *Scratch, b int, u []float32) {
-	rows, xv, xm, n := Tiles*b, stride(b, c.in), stride(b, c.out), c.depth*c.out
+	rows, xv, xm, n := Tiles*b, stride(b, c.in), stride(b, c.out), c.plane()
 	for p := range planes {
 		for f := 0; f < c.out; f += c.set.group {
 			c.set.gemm(s.v[p*xv:], u[p*n+f*c.depth:], s.m[p*xm+f*rows:], rows, c.depth, rows*Lanes, rows*Lanes)
@@ -157,7 +167,7 @@ func (c Conv) Backward(s *Scratch, n int, dx, dz, u, act, res []float32) {
 // inputs x, [n][in], and gradients dz, [n][out].
 func (c Conv) Accumulate(s *Scratch, n int, du, db, x, dz []float32) {
 	c.check(s)
-	g, blocks, size := c.set.group, c.out/Lanes, c.depth*c.out
+	g, blocks, size := c.set.group, c.out/Lanes, c.plane()
 	du, db = du[:c.PackedLen()], db[:c.out]
 	for i := 0; i < n; i += s.boards {
 		b := min(s.boards, n-i)
@@ -181,9 +191,10 @@ func (c Conv) Accumulate(s *Scratch, n int, du, db, x, dz []float32) {
 	}
 }
 
-// Unpack sets dw, [3][3][in][out], to the gradient of the weights that the packed weights with the gradient du are of.
+// Unpack sets dw, [3][3][in][out], to the gradient of the weights that the packed weights with the gradient du are of, and
+// du to zeros.
 func (c Conv) Unpack(dw, du []float32) {
-	g, size := c.set.group, c.depth*c.out
+	g, size := c.set.group, c.plane()
 	du, dw = du[:c.PackedLen()], dw[:c.WeightLen()]
 	for f := 0; f < c.out; f += Lanes {
 		c.set.unpack(du[f/g*g*c.depth+f%g:], dw[f:], size, c.in*c.out, c.in, g, c.out)

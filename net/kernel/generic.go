@@ -252,6 +252,7 @@ func genericUnpack(u, w []float32, us, ws, n, ustep, wstep int) {
 						r[b][l] += gj[b] * x[l]
 					}
 				}
+				*x = zeros
 			}
 			for a := range 3 {
 				for b := range r {

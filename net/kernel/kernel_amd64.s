@@ -186,7 +186,7 @@ DATA konst<>+700(SB)/4, $(0.041666668)
 GLOBL konst<>(SB), RODATA|NOPTR, $704
 
 // func gemm512_14x2(a *float32, b *float32, c *float32, mb int, k int, as int, cs int)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm512_14x2(SB), NOSPLIT, $0-56
 	MOVQ a+0(FP), AX
 	MOVQ b+8(FP), CX
@@ -239,7 +239,9 @@ kb:
 
 k:
 	VMOVUPS      (R11), Z28
+	PREFETCHT0   2048(R11)
 	VMOVUPS      64(R11), Z29
+	PREFETCHT0   2112(R11)
 	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -283,7 +285,9 @@ k:
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
 	VMOVUPS      128(R11), Z28
+	PREFETCHT0   2176(R11)
 	VMOVUPS      192(R11), Z29
+	PREFETCHT0   2240(R11)
 	VBROADCASTSS 4(R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -327,7 +331,9 @@ k:
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
 	VMOVUPS      256(R11), Z28
+	PREFETCHT0   2304(R11)
 	VMOVUPS      320(R11), Z29
+	PREFETCHT0   2368(R11)
 	VBROADCASTSS 8(R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -371,7 +377,9 @@ k:
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
 	VMOVUPS      384(R11), Z28
+	PREFETCHT0   2432(R11)
 	VMOVUPS      448(R11), Z29
+	PREFETCHT0   2496(R11)
 	VBROADCASTSS 12(R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -7037,17 +7045,24 @@ n:
 	VPXORD      Z6, Z6, Z6
 	VPXORD      Z7, Z7, Z7
 	VPXORD      Z8, Z8, Z8
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -7063,17 +7078,24 @@ n:
 	VFMADD231PS konst<>+256(SB), Z9, Z0
 	VFMADD231PS konst<>+256(SB), Z11, Z1
 	VFMADD231PS konst<>+256(SB), Z14, Z2
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -7095,17 +7117,24 @@ n:
 	VFMADD231PS konst<>+384(SB), Z9, Z6
 	VFMADD231PS konst<>+384(SB), Z11, Z7
 	VFMADD231PS konst<>+384(SB), Z14, Z8
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -7127,17 +7156,24 @@ n:
 	VFMADD231PS konst<>+384(SB), Z9, Z6
 	VFMADD231PS konst<>+384(SB), Z11, Z7
 	VFMADD231PS konst<>+384(SB), Z14, Z8
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -7159,17 +7195,24 @@ n:
 	VFMADD231PS konst<>+448(SB), Z9, Z6
 	VFMADD231PS konst<>+448(SB), Z11, Z7
 	VFMADD231PS konst<>+448(SB), Z14, Z8
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -7191,17 +7234,24 @@ n:
 	VFMADD231PS konst<>+448(SB), Z9, Z6
 	VFMADD231PS konst<>+448(SB), Z11, Z7
 	VFMADD231PS konst<>+448(SB), Z14, Z8
+	VPXORD      Z15, Z15, Z15
 	VMOVUPS     (R9), Z9
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z10
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z11
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z12
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z13
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Z14
+	VMOVUPS     Z15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Z11, Z10, Z15
 	VADDPS      Z11, Z10, Z10
@@ -13137,17 +13187,24 @@ n:
 	VPXOR       Y6, Y6, Y6
 	VPXOR       Y7, Y7, Y7
 	VPXOR       Y8, Y8, Y8
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10
@@ -13163,17 +13220,24 @@ n:
 	VFMADD231PS konst<>+256(SB), Y9, Y0
 	VFMADD231PS konst<>+256(SB), Y11, Y1
 	VFMADD231PS konst<>+256(SB), Y14, Y2
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10
@@ -13195,17 +13259,24 @@ n:
 	VFMADD231PS konst<>+384(SB), Y9, Y6
 	VFMADD231PS konst<>+384(SB), Y11, Y7
 	VFMADD231PS konst<>+384(SB), Y14, Y8
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10
@@ -13227,17 +13298,24 @@ n:
 	VFMADD231PS konst<>+384(SB), Y9, Y6
 	VFMADD231PS konst<>+384(SB), Y11, Y7
 	VFMADD231PS konst<>+384(SB), Y14, Y8
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10
@@ -13259,17 +13337,24 @@ n:
 	VFMADD231PS konst<>+448(SB), Y9, Y6
 	VFMADD231PS konst<>+448(SB), Y11, Y7
 	VFMADD231PS konst<>+448(SB), Y14, Y8
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10
@@ -13291,17 +13376,24 @@ n:
 	VFMADD231PS konst<>+448(SB), Y9, Y6
 	VFMADD231PS konst<>+448(SB), Y11, Y7
 	VFMADD231PS konst<>+448(SB), Y14, Y8
+	VPXOR       Y15, Y15, Y15
 	VMOVUPS     (R9), Y9
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y10
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y11
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y12
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y13
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VMOVUPS     (R9), Y14
+	VMOVUPS     Y15, (R9)
 	ADDQ        BX, R9
 	VSUBPS      Y11, Y10, Y15
 	VADDPS      Y11, Y10, Y10

@@ -26,7 +26,7 @@ type Set struct {
 	gemm   func(a, b, c []float32, rows, k, as, cs int)      // c[rows][group] = a[rows][k] b[k][group]; k%4 == 0
 	gemmTN func(a, b, c []float32, rows, n, bs int)          // c[n][group] += a[rows][n]^T b[rows][group]; n%8 == 0
 	packG  func(w, u []float32, ws, us, n, wstep, ustep int) // n times u = G w G^T on 16 lanes
-	unpack func(u, w []float32, us, ws, n, ustep, wstep int) // n times w = G^T u G on 16 lanes
+	unpack func(u, w []float32, us, ws, n, ustep, wstep int) // n times w = G^T u G on 16 lanes, u = 0
 	colSum func(x, acc []float32, n int)                     // acc[16] += sum of n rows
 	pool   func(x, sum, top []float32, n int)                // sum[16] += rows, top[16] = max(top, rows)
 

@@ -103,6 +103,9 @@ func gemm(s isa, mr, nv int) {
 	for kk := 0; kk < 4; kk++ {
 		for v := 0; v < nv; v++ {
 			asm.VMOVUPS(operand.Mem{Base: bp, Disp: kk*wrow + v*s.vb}, wr(v))
+			if mr == 14 { // each row of B is in use for so long that the next are fetched meanwhile
+				asm.PREFETCHT0(operand.Mem{Base: bp, Disp: 2048 + kk*wrow + v*s.vb})
+			}
 		}
 		for p := 0; p < mr; p++ {
 			asm.VBROADCASTSS(operand.Mem{Base: a, Disp: p*64 + kk*4}, tmp(p))
@@ -512,7 +515,7 @@ func packG(s isa, k konst) {
 	asm.RET()
 }
 
-// unpackG: n times dw = G^T dU G for one vector of output channels.
+// unpackG: n times dw = G^T dU G for one vector of output channels; dU becomes zero.
 func unpackG(s isa, k konst) {
 	function("unpackG"+s.suf, "func(u, w *float32, us, ws, n, ustep, wstep int)")
 	w, u, ws, us := arg("w"), arg("u"), arg("ws"), arg("us")
@@ -528,11 +531,13 @@ func unpackG(s isa, k konst) {
 		s.zero(s.r[i])
 	}
 	for i := 0; i < 6; i++ {
+		t := s.r[15]
+		s.zero(t)
 		for j := 0; j < 6; j++ {
 			asm.VMOVUPS(operand.Mem{Base: p}, d[j])
+			asm.VMOVUPS(t, operand.Mem{Base: p})
 			asm.ADDQ(us, p)
 		}
-		t := s.r[15]
 		asm.VSUBPS(d[2], d[1], t) // u1-u2
 		asm.VADDPS(d[2], d[1], d[1])
 		asm.VSUBPS(d[4], d[3], d[2]) // u3-u4
