@@ -130,7 +130,7 @@ func writeShard(path string, blocks iter.Seq2[[]byte, error]) (ShardInfo, error)
 		return put(appendTail(nil, index))
 	})
 	if err != nil {
-		return ShardInfo{}, fmt.Errorf("write shard %s: %w", path, err)
+		return ShardInfo{}, err // it names the path
 	}
 	return info, nil
 }

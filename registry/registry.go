@@ -63,6 +63,8 @@ type Registry struct {
 	best    int   // index in entries; -1 if none
 	end     int64 // bytes of the log that are whole lines; 0 if there is no log yet
 	size    int64 // bytes of the log, torn tail included
+	begun   bool  // the log's first line was written, or was to be, by this Registry
+	torn    error // what Open has left out, nil if nothing
 }
 
 // An event is a line of the log. Exactly one field is set.
@@ -120,12 +122,10 @@ func Open(dir string) (*Registry, error) {
 	rest := b[len(header):]
 	for line := 2; len(rest) > 0; line++ {
 		text, after, whole := bytes.Cut(rest, []byte("\n"))
-		if !whole {
-			break // torn: never acknowledged
-		}
 		e, err := parse(text)
-		if err != nil && len(after) == 0 {
-			break // torn as well: the newline reached the disk, the middle did not
+		if !whole || err != nil && len(after) == 0 { // never acknowledged; with a newline, this reached the disk and the middle did not
+			r.torn = fmt.Errorf("%s:%d: the last line was cut short and does not count: %q", r.log(), line, clip(string(rest)))
+			break
 		}
 		if err == nil {
 			err = r.apply(e)
@@ -138,6 +138,10 @@ func Open(dir string) (*Registry, error) {
 	}
 	return r, nil
 }
+
+// Torn says what Open found behind the last whole line of the log and left out, nil if nothing was there: a write that was cut
+// short and that nobody was told had succeeded. The next write cuts it off.
+func (r *Registry) Torn() error { return r.torn }
 
 func (r *Registry) log() string { return filepath.Join(r.dir, logName) }
 
@@ -218,9 +222,10 @@ func (r *Registry) append(e event) error {
 		if err := os.MkdirAll(r.dir, 0o755); err != nil {
 			return err
 		}
-		if _, err := os.Lstat(r.log()); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(r.log()); !errors.Is(err, fs.ErrNotExist) && !r.begun {
 			return fmt.Errorf("%s was made by another process: open the registry again", r.log())
 		}
+		r.begun = true // whatever comes of it, the log is then ours
 		if err := atomicfile.WriteBytes(r.log(), []byte(header)); err != nil {
 			return err
 		}
@@ -238,18 +243,13 @@ func (r *Registry) append(e event) error {
 	if info.Size() != r.size {
 		return fmt.Errorf("%s was changed by another process: open the registry again", r.log())
 	}
-	if err := f.Truncate(r.end); err != nil {
+	if err := atomicfile.Append(f, r.end, line); err != nil {
+		if info, failed := f.Stat(); failed == nil {
+			r.size = info.Size() // a part of the line may be there: the next one cuts it off
+		}
 		return err
 	}
-	r.size = r.end
-	n, err := f.WriteAt(line, r.end)
-	r.size += int64(n)
-	if err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
+	r.size = r.end + int64(len(line))
 	if err := f.Close(); err != nil {
 		return err
 	}

@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"yinshzero/internal/atomicfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -208,6 +211,9 @@ func TestTornTail(t *testing.T) {
 		if best, _ := r.Best(); best.ID != a {
 			t.Fatalf("%d bytes: best is %v", n, best.ID)
 		}
+		if err := r.Torn(); (err != nil) != (n > last) || n > last && !strings.Contains(err.Error(), fmt.Sprintf("%s:%d: ", log, bytes.Count(whole, []byte("\n")))) {
+			t.Fatalf("%d bytes: torn is %v, want the file and the line", n, err)
+		}
 		must(t, r.Promote(b, Verdict{At: at(9), Reason: "after the kill"}))
 		must(t, r.Promote(c, Verdict{At: at(9)}))
 		r = open(t, dir)
@@ -226,8 +232,58 @@ func TestTornTailWithItsNewline(t *testing.T) {
 	must(t, err)
 	whole[len(whole)-9] = 0
 	must(t, os.WriteFile(log, whole, 0o644))
-	if best, _ := open(t, dir).Best(); best.ID != a {
-		t.Errorf("best is %v", best.ID)
+	r := open(t, dir)
+	if best, _ := r.Best(); best.ID != a || r.Torn() == nil {
+		t.Errorf("best is %v, torn %v", best.ID, r.Torn())
+	}
+}
+
+// A disk that fails at any step of any write changes nothing: the same call succeeds when it is well again, and what was cut
+// short is gone.
+func TestDiskFails(t *testing.T) {
+	for _, step := range []atomicfile.Step{atomicfile.Create, atomicfile.Half, atomicfile.Rename, atomicfile.Done} {
+		for n := range 7 { // two models, the new log and four lines
+			dir := t.TempDir()
+			left := n
+			end := atomicfile.Inject(func(s atomicfile.Step, _ string) error {
+				if s != step {
+					return nil
+				}
+				left--
+				if left == -1 {
+					return syscall.ENOSPC
+				}
+				return nil
+			})
+			r := open(t, dir)
+			again := func(f func() error) {
+				before := r.All()
+				err := f()
+				if err != nil {
+					if !atomicfile.Full(err) || !slices.Equal(r.All(), before) {
+						t.Fatalf("step %s, write %d: got %v and %v", step, n, err, r.All())
+					}
+					err = f()
+				}
+				must(t, err)
+			}
+			var id [2]ID
+			for i := range id {
+				again(func() (err error) {
+					id[i], err = r.Add([]byte{byte(i)}, Meta{Step: int64(i), Created: at(i)})
+					return err
+				})
+			}
+			again(func() error { return r.Promote(id[0], Verdict{At: at(3)}) })
+			again(func() error { return r.Reject(id[1], Verdict{At: at(4)}) })
+			end()
+			if left >= 0 && step != atomicfile.Rename {
+				t.Fatalf("only %d writes at step %s", n-left, step)
+			}
+			if again := open(t, dir); !slices.Equal(again.All(), r.All()) || again.Torn() != nil {
+				t.Errorf("step %s, write %d: %v on disk, want %v; torn %v", step, n, again.All(), r.All(), again.Torn())
+			}
+		}
 	}
 }
 

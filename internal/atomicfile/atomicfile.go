@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,9 +20,19 @@ const (
 
 // Write makes path with the bytes that fill writes, buffered, and the permissions perm. On any error up to
 // the rename, the one of fill included, path is as it was before and no temporary file is left. When Write returns nil the file has reached the
-// disk. The directory must exist.
-func Write(path string, perm os.FileMode, fill func(io.Writer) error) (err error) {
+// disk. The directory must exist. An error names path, and the remedy if the disk is full or does not let itself be written.
+func Write(path string, perm os.FileMode, fill func(io.Writer) error) error {
+	if err := write(path, perm, fill); err != nil {
+		return fmt.Errorf("write %s: %w%s", path, err, remedy(err, path))
+	}
+	return nil
+}
+
+func write(path string, perm os.FileMode, fill func(io.Writer) error) (err error) {
 	dir, name := filepath.Dir(path), filepath.Base(path)
+	if err := fault(Create, path); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(dir, prefix+name+"-*"+suffix)
 	if err != nil {
 		return err
@@ -33,7 +44,7 @@ func Write(path string, perm os.FileMode, fill func(io.Writer) error) (err error
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	w := bufio.NewWriterSize(f, 1<<16)
+	w := bufio.NewWriterSize(&target{f, path}, 1<<16)
 	if err := fill(w); err != nil {
 		return err
 	}
@@ -49,11 +60,47 @@ func Write(path string, perm os.FileMode, fill func(io.Writer) error) (err error
 	if err := f.Close(); err != nil {
 		return err
 	}
+	if err := fault(Rename, path); err != nil {
+		return err
+	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	renamed = true
-	return syncDir(dir)
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	return fault(Done, path)
+}
+
+// Append writes b behind the first end bytes of f and returns when it has reached the disk. What lies behind them is cut
+// off first: after an error f may hold a part of b, which the next Append with the same end cuts off, as does whoever opens
+// the file and finds a last line without its newline. One goroutine at a time may append to a file, open for writing. An
+// error names the file, and the remedy as that of Write does.
+func Append(f *os.File, end int64, b []byte) error {
+	if err := appendTo(f, end, b); err != nil {
+		return fmt.Errorf("append to %s: %w%s", f.Name(), err, remedy(err, f.Name()))
+	}
+	return nil
+}
+
+func appendTo(f *os.File, end int64, b []byte) error {
+	if err := fault(Create, f.Name()); err != nil {
+		return err
+	}
+	if err := f.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := f.Seek(end, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := (&target{f, f.Name()}).Write(b); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return fault(Done, f.Name())
 }
 
 // WriteBytes makes path with the bytes b, readable by all, as Write does.

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -160,4 +161,82 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	writers.Wait()
+}
+
+// everywhere calls try with a fault at every step, one after another, and what is there afterwards.
+func everywhere(t *testing.T, steps []Step, fails error, try func(s Step) error) {
+	t.Helper()
+	for _, s := range steps {
+		end := Inject(func(at Step, path string) error {
+			if at == s {
+				return fails
+			}
+			return nil
+		})
+		err := try(s)
+		end()
+		if !errors.Is(err, fails) {
+			t.Errorf("fault at %s: got %v", s, err)
+		}
+	}
+}
+
+// TestFaultsOfWrite: whatever step fails, the file is as it was or as it was to be, and nothing else is there.
+func TestFaultsOfWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := WriteBytes(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	everywhere(t, []Step{Create, Half, Rename, Done}, syscall.ENOSPC, func(s Step) error {
+		err := WriteBytes(path, []byte("new"))
+		if err == nil || !Full(err) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "make room on the disk of "+dir) {
+			t.Errorf("fault at %s: got %v, want the path and the remedy", s, err)
+		}
+		want := map[bool]string{true: "new", false: "old"}[s == Done]
+		if got, _ := os.ReadFile(path); string(got) != want || len(names(t, dir)) != 1 {
+			t.Errorf("fault at %s: the file holds %q and the directory %q", s, got, names(t, dir))
+		}
+		return err
+	})
+	everywhere(t, []Step{Create}, syscall.EACCES, func(Step) error {
+		err := WriteBytes(path, []byte("x"))
+		if Full(err) || !strings.Contains(err.Error(), "make "+dir+" writable") {
+			t.Errorf("got %v, want the remedy", err)
+		}
+		return err
+	})
+}
+
+// TestAppend fails at every step and goes on: what was cut short is gone.
+func TestAppend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	end := int64(0)
+	add := func(line string) {
+		if err := Append(f, end, []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		end += int64(len(line))
+	}
+	add("one\n")
+	left := map[Step]string{Create: "one\n", Half: "one\nfou", Done: "one\nfourty\n"}
+	everywhere(t, []Step{Create, Half, Done}, syscall.ENOSPC, func(s Step) error {
+		err := Append(f, end, []byte("fourty\n"))
+		if got, _ := os.ReadFile(path); s != Create && string(got) != left[s] {
+			t.Errorf("fault at %s: %q is there", s, got)
+		}
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "make room") {
+			t.Errorf("got %v, want the path and the remedy", err)
+		}
+		return err
+	})
+	add("two\n")
+	if got, _ := os.ReadFile(path); string(got) != "one\ntwo\n" {
+		t.Errorf("the file holds %q", got)
+	}
 }

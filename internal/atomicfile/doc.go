@@ -8,6 +8,8 @@
 //		return err
 //	})
 //
+// Append writes a whole line, or more, to the end of a file that grows, and flushes it.
+//
 // A process that is killed on the way leaves a temporary file, which IsTemp recognises and RemoveTemps deletes. The
 // package does not lock: two writers of one path both succeed and the later rename stays.
 package atomicfile
