@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"yinshzero/infer"
+	"yinshzero/mcts"
+	"yinshzero/net"
+	"yinshzero/rules"
+)
+
+// A Model is what judges Positions.
+type Model struct {
+	Name    string       // for people
+	Program *net.Program // nil for mcts.Uniform, which knows nothing
+}
+
+// evaluator makes an Evaluator over m. Each belongs to one goroutine.
+func (m Model) evaluator(p infer.Params) mcts.Evaluator {
+	if m.Program == nil {
+		return mcts.Uniform{}
+	}
+	return infer.New(m.Program.Clone(), p)
+}
+
+// Params are what a front end finds when it starts.
+type Params struct {
+	Version     string        // of the build
+	Model       string        // what Load is asked for until the front end names another
+	Variant     rules.Variant // played where the front end names none
+	Threads     int           // UGI: cores that share one search; JSON: searches at once; 1 to MaxThreads
+	Simulations int           // of a search that the front end sets no limit; 1 to MaxSimulations
+	Search      mcts.Params   // but for Batch, MaxNodes and FreshRoot, which follow from the rest
+	Infer       infer.Params  // but for Cores and Seed; UGI decides about symmetries too
+	Seed        uint64        // of what is left to chance
+	Report      time.Duration // UGI: between two reports of a search; above 0
+
+	// Load finds a model by name and makes it ready for a Variant. It is called in one goroutine at a time.
+	Load func(name string, v rules.Variant) (Model, error)
+}
+
+// Bounds of Params.
+const (
+	MaxThreads     = 256
+	MaxSimulations = 1_000_000_000
+)
+
+// DefaultParams are those of matches; Load and Model are left to the caller.
+func DefaultParams() Params {
+	search, evaluation := mcts.DefaultParams(), infer.DefaultParams()
+	search.Root = mcts.PUCT
+	evaluation.Symmetry = false
+	return Params{
+		Version: "unknown", Variant: rules.Standard(), Threads: 1, Simulations: 800,
+		Search: search, Infer: evaluation, Seed: 1, Report: time.Second,
+	}
+}
+
+// Validate returns what is out of range, or nil.
+func (p Params) Validate() error {
+	var errs []error
+	need := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("engine: "+format, args...))
+		}
+	}
+	need(p.Load != nil, "Load is missing")
+	need(p.Threads >= 1 && p.Threads <= MaxThreads, "%d threads: want 1 to %d", p.Threads, MaxThreads)
+	need(p.Simulations >= 1 && p.Simulations <= MaxSimulations, "%d simulations: want 1 to %d", p.Simulations, MaxSimulations)
+	need(p.Search.Root == mcts.PUCT, "root policy %v: want puct", p.Search.Root)
+	need(p.Report > 0, "a report every %v: want a time above 0", p.Report)
+	return errors.Join(append(errs, p.Variant.Validate(), p.Search.Validate(), p.Infer.Validate())...)
+}
+
+// A judge is the Evaluator of one Searcher. It remembers what it said about the root, which a search may ask again each
+// time it goes on, and it can bar Moves there.
+type judge struct {
+	mcts.Evaluator
+	barred map[rules.Move]bool // at the root
+
+	root  rules.Position // that prior and value are about, if there are any
+	prior []float32
+	value float32
+}
+
+// Evaluate implements mcts.Evaluator. What is barred gets no prior; the caller sees to it that something is left.
+func (j *judge) Evaluate(ctx context.Context, batch []*mcts.Query) error {
+	if len(batch) != 1 || !batch[0].Root {
+		return j.Evaluator.Evaluate(ctx, batch)
+	}
+	q := batch[0]
+	if len(j.prior) == len(q.Prior) && j.root == q.Pos {
+		copy(q.Prior, j.prior)
+		q.Value = j.value
+		return nil
+	}
+	if err := j.Evaluator.Evaluate(ctx, batch); err != nil {
+		return err
+	}
+	j.bar(q)
+	j.root, j.prior, j.value = q.Pos, append(j.prior[:0], q.Prior...), q.Value
+	return nil
+}
+
+// bar shares out the priors of what is barred to the other Moves.
+func (j *judge) bar(q *mcts.Query) {
+	if len(j.barred) == 0 {
+		return
+	}
+	sum, left := 0.0, 0
+	for i, m := range q.Legal {
+		if j.barred[m] {
+			q.Prior[i] = 0
+			continue
+		}
+		sum += float64(q.Prior[i])
+		left++
+	}
+	for i, m := range q.Legal {
+		switch {
+		case j.barred[m]:
+		case sum > 0:
+			q.Prior[i] = float32(float64(q.Prior[i]) / sum)
+		default:
+			q.Prior[i] = 1 / float32(left)
+		}
+	}
+}
+
+// A look is what a model says about one Position before any search. What it says of sides is said of the side to move.
+type look struct {
+	policy    []float32                 // of the legal Moves, ascending
+	rings     *float32                  // expected difference of rings taken, own − other; nil without that head
+	ownership *[rules.NumPoints]float32 // chance of an own marker at the end less that of another; nil without that head
+}
+
+// look asks m about pos, which is not over, as it stands: under no symmetry.
+func (m Model) look(pos *rules.Position) look {
+	legal := pos.AppendMoves(nil)
+	l := look{policy: make([]float32, len(legal))}
+	if m.Program == nil {
+		softmax(l.policy)
+		return l
+	}
+	p, out := m.Program.Clone(), net.Output{Logits: l.policy}
+	p.Forward(net.AppendPlanes(nil, pos), legal, &out)
+	softmax(l.policy)
+	if p.Arch().Has(net.Rings) {
+		softmax(out.Rings[:])
+		lead := float32(0)
+		for i, x := range out.Rings {
+			lead += float32(i-net.NumRings/2) * x
+		}
+		l.rings = &lead
+	}
+	if p.Arch().Has(net.Ownership) {
+		var more net.Expectation
+		p.Auxiliary(nil, &more)
+		l.ownership = new([rules.NumPoints]float32)
+		for _, pt := range pos.AppendBoard(nil) {
+			owners := more.Ownership[pt.Grid()]
+			softmax(owners[:])
+			l.ownership[pt] = owners[0] - owners[2]
+		}
+	}
+	return l
+}
+
+// softmax replaces logits by probabilities.
+func softmax(x []float32) {
+	top := float32(math.Inf(-1))
+	for _, v := range x {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for i, v := range x {
+		e := math.Exp(float64(v - top))
+		x[i] = float32(e)
+		sum += e
+	}
+	for i := range x {
+		x[i] = float32(float64(x[i]) / sum)
+	}
+}
