@@ -19,10 +19,10 @@ func (c clock) allot(pos *rules.Position) time.Duration {
 	return lessMargin(min(d, c.left/3))
 }
 
-// lessMargin keeps a part of d back for the way to the front end: a twentieth, at most 50 ms. What remains is at least a
+// lessMargin keeps a part of d back for the way to the front end: a tenth, at most 100 ms. What remains is at least a
 // millisecond.
 func lessMargin(d time.Duration) time.Duration {
-	return max(d-min(d/20, 50*time.Millisecond), time.Millisecond)
+	return max(d-min(d/10, 100*time.Millisecond), time.Millisecond)
 }
 
 // share is the part of a turn's remaining time that the next Move may use. A ring that is placed ends the turn; one that is

@@ -45,8 +45,11 @@ type object struct {
 // parseObject reads a line. An error means that there is no id to answer to.
 func parseObject(text string) (*object, error) {
 	q := &object{}
-	if err := json.Unmarshal([]byte(text), &q.fields); err != nil {
-		return nil, fmt.Errorf("%q is not a JSON object: %w", abridge(text), err)
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal([]byte(text), &q.fields); errors.As(err, &syntax) {
+		return nil, fmt.Errorf("%q is not a JSON object: byte %d: %w", abridge(text), syntax.Offset, err)
+	} else if err != nil || q.fields == nil {
+		return nil, fmt.Errorf("%q is not a JSON object", abridge(text))
 	}
 	raw, ok := q.fields["id"]
 	if !ok {
