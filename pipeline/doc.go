@@ -16,6 +16,7 @@
 //	checkpoint/  the newest states of the trainer
 //	quarantine/  what was refused, each file with its reason
 //	metrics/     one JSON object a line, and event files for TensorBoard
+//	name         of the run, as the hub and the workers' credentials know it
 //	hub/         the transport's store, made anew from the rest if it is gone
 //
 // Files are the truth: a game is acknowledged when a shard that holds it is on disk, a pair when its line is, and all

@@ -30,12 +30,12 @@ func (r *Run) ingest(ctx context.Context) error {
 				return err
 			}
 		case ctx.Err() != nil: // what has arrived is kept
-			return r.write(context.WithoutCancel(ctx), &batch)
+			return r.write(ctx, &batch)
 		case !errors.Is(err, context.DeadlineExceeded):
 			return err
 		}
 		if len(batch.games) >= r.params.ShardGames || len(batch.games) > 0 && !time.Now().Before(batch.due) {
-			if err := r.write(context.WithoutCancel(ctx), &batch); err != nil {
+			if err := r.write(ctx, &batch); err != nil {
 				return err
 			}
 		}
@@ -57,6 +57,7 @@ type shardInHand struct {
 	games   []*fleet.Game
 	records []*data.Record
 	hashes  map[[32]byte]struct{}
+	path    string    // empty until it is to be written; the same at every try, so that its games are in no other
 	due     time.Time // zero while there are no games
 }
 
@@ -67,7 +68,7 @@ func (r *Run) take(ctx context.Context, s *shardInHand, g *fleet.Game) error {
 		err = r.admissible(rec)
 	}
 	if err != nil {
-		return r.quarantine(g, err)
+		return r.quarantine(ctx, g, err)
 	}
 	hash := rec.Hash()
 	if _, ok := r.known[hash]; ok || r.window.Contains(hash) {
@@ -98,26 +99,37 @@ func (r *Run) admissible(rec *data.Record) error {
 	return rec.Validate()
 }
 
-// write makes a shard of what is in hand and acknowledges its games.
+// write makes a shard of what is in hand and acknowledges its games, whether ctx is done or not. While the disk is full the
+// games stay in the hub.
 func (r *Run) write(ctx context.Context, s *shardInHand) error {
 	if len(s.games) == 0 {
 		return nil
 	}
-	path, err := data.NextShard(r.dir(recordsDir))
+	if s.path == "" {
+		path, err := data.NextShard(r.dir(recordsDir))
+		if err != nil {
+			return err
+		}
+		s.path = path
+	}
+	err := r.toDisk(ctx, func() error {
+		_, err := data.WriteShard(s.path, s.records)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := data.WriteShard(path, s.records); err != nil {
-		return err
-	}
-	if err := r.window.Add(path); err != nil {
+	if err := r.window.Add(s.path); err != nil {
 		return err
 	}
 	for _, g := range s.games {
-		r.tolerate("acknowledging a game", g.Ack(ctx)) // delivered again, it is known
+		r.tolerate("acknowledging a game", g.Ack(context.WithoutCancel(ctx))) // delivered again, it is known
 	}
 	*s = shardInHand{}
 	nudge(r.grown)
+	if ctx.Err() != nil {
+		return nil
+	}
 	return r.grow(ctx)
 }
 
@@ -137,7 +149,7 @@ func (r *Run) grow(ctx context.Context) error {
 const maxQuarantined = 1000
 
 // quarantine puts a game aside with the reason, and tells the hub not to deliver it again.
-func (r *Run) quarantine(g *fleet.Game, reason error) error {
+func (r *Run) quarantine(ctx context.Context, g *fleet.Game, reason error) error {
 	r.mu.Lock()
 	r.status.Quarantined++
 	many := r.status.Quarantined > maxQuarantined
@@ -146,10 +158,11 @@ func (r *Run) quarantine(g *fleet.Game, reason error) error {
 		r.params.Log.Warn("game refused and dropped: quarantine is full", "worker", g.Worker, "reason", reason)
 	} else {
 		path := filepath.Join(r.dir(quarantineDir), registry.IDOf(g.Data).Short())
-		if err := atomicfile.WriteBytes(path+".game", g.Data); err != nil {
-			return err
-		}
-		if err := atomicfile.WriteBytes(path+".txt", fmt.Appendf(nil, "worker %s: %v\n", g.Worker, reason)); err != nil {
+		err := r.toDisk(ctx, func() error {
+			return errors.Join(atomicfile.WriteBytes(path+".game", g.Data),
+				atomicfile.WriteBytes(path+".txt", fmt.Appendf(nil, "worker %s: %v\n", g.Worker, reason)))
+		})
+		if err != nil {
 			return err
 		}
 		r.note("game refused", "worker", g.Worker, "file", path+".game", "reason", reason)

@@ -20,9 +20,8 @@ func (r *Run) judge(ctx context.Context) error {
 		return err
 	}
 	defer results.Close()
-	r.rate()
 	for {
-		if err := r.supersede(); err != nil {
+		if err := r.supersede(ctx); err != nil {
 			return err
 		}
 		if c, ok := r.candidate(); ok {
@@ -52,7 +51,7 @@ func (r *Run) judge(ctx context.Context) error {
 }
 
 // supersede rejects candidates that a newer one has overtaken.
-func (r *Run) supersede() error {
+func (r *Run) supersede(ctx context.Context) error {
 	newest, ok := r.candidate()
 	if !ok {
 		return nil
@@ -60,7 +59,7 @@ func (r *Run) supersede() error {
 	for _, e := range r.registry.All() {
 		if e.Standing == registry.Candidate && e.ID != newest.ID {
 			v := registry.Verdict{At: time.Now(), Reason: "a newer candidate came before its gate: " + newest.ID.Short()}
-			if err := r.registry.Reject(e.ID, v); err != nil {
+			if err := r.toDisk(ctx, func() error { return r.registry.Reject(e.ID, v) }); err != nil {
 				return err
 			}
 			r.rate()
@@ -84,7 +83,7 @@ func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry
 		})
 	}
 	defer r.showGate(nil)
-	m, err := r.openMatch("gate-"+c.ID.Short()+"-"+best.ID.Short(), match{
+	m, err := r.openMatch(ctx, "gate-"+c.ID.Short()+"-"+best.ID.Short(), match{
 		kind: fleet.GateJob, a: c.ID.String(), b: best.ID.String(), nameA: modelPlayer(c.ID), nameB: modelPlayer(best.ID),
 		pairs: r.params.Gate.MaxPairs,
 		stop: func(s arena.Score) bool {
@@ -119,7 +118,7 @@ func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
 		v.Reason = "its games could not be played: see the log of this run and of its workers"
 	}
 	if !m.decided || r.params.Gate.Judge(s) != arena.Accept {
-		if err := r.registry.Reject(c.ID, v); err != nil {
+		if err := r.toDisk(ctx, func() error { return r.registry.Reject(c.ID, v) }); err != nil {
 			return err
 		}
 		r.note("rejected", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
@@ -127,7 +126,7 @@ func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
 		r.dropRejected(ctx, c.ID)
 		return nil
 	}
-	if err := r.registry.Promote(c.ID, v); err != nil {
+	if err := r.toDisk(ctx, func() error { return r.registry.Promote(c.ID, v) }); err != nil {
 		return err
 	}
 	r.note("promoted", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
@@ -150,7 +149,7 @@ func (r *Run) measure(ctx context.Context, results *fleet.Results) (bool, error)
 		if r.givenUp(name) {
 			continue
 		}
-		m, err := r.openMatch(name, match{
+		m, err := r.openMatch(ctx, name, match{
 			kind: fleet.AnchorJob, a: best.ID.String(), b: anchor.String(), nameA: modelPlayer(best.ID), nameB: anchor.String(),
 			pairs: r.params.AnchorPairs,
 		})
@@ -247,7 +246,7 @@ func (r *Run) record(ctx context.Context, m *match, res *fleet.Result) error {
 		}
 		return r.putJob(ctx, m, res.Job.Pair)
 	}
-	if err := m.add(entry); err != nil {
+	if err := r.toDisk(ctx, func() error { return m.add(entry) }); err != nil {
 		return err
 	}
 	r.tolerate("acknowledging a pair", res.Ack(context.WithoutCancel(ctx))) // delivered again, it is there

@@ -24,8 +24,9 @@ const (
 
 // learn takes training steps until ctx is done, whenever the window allows it, and makes candidates.
 func (r *Run) learn(ctx context.Context) (err error) {
-	defer func() { // whatever has been learnt is kept
-		if r.trainer.Steps() > 0 {
+	stepping := false
+	defer func() { // whatever has been learnt is kept, unless a panic has left half a step
+		if r.trainer.Steps() > 0 && !stepping {
 			err = errors.Join(err, r.trainer.Save(r.dir(checkpointDir)))
 		}
 	}()
@@ -45,16 +46,19 @@ func (r *Run) learn(ctx context.Context) (err error) {
 			continue
 		}
 		r.setWaiting("")
+		stepping = true
 		losses, err := r.trainer.Step(ctx, r.window)
+		stepping = false
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, graph.ErrNotFinite):
-			if kept := r.keepBatch(err); kept != nil {
+			if kept := r.keepBatch(ctx, err); kept != nil {
 				return kept
 			}
 			if refused++; refused == maxRefused {
-				return fmt.Errorf("%d training steps in a row were refused: lower training.learning_rate: %w", refused, err)
+				return fmt.Errorf("%d training steps in a row were refused: lower training.learning_rate; if it happens again at once, the weights are past help: delete the folder %s to go on from the best model: %w",
+					refused, r.dir(checkpointDir), err)
 			}
 			continue
 		case err != nil:
@@ -63,20 +67,18 @@ func (r *Run) learn(ctx context.Context) (err error) {
 		refused = 0
 		mean.add(losses)
 		if mean.n == metricsSteps {
-			if err := r.writeMetrics(mean); err != nil {
-				return err
-			}
+			r.forgo("metrics of training", r.writeMetrics(mean))
 			r.showTrainer(next, mean)
 			mean = meanLosses{}
 		}
 		if time.Since(saved) >= saveEvery {
-			if err := r.trainer.Save(r.dir(checkpointDir)); err != nil {
+			if err := r.save(ctx); err != nil {
 				return err
 			}
 			saved = time.Now()
 		}
 		if r.trainer.Steps() >= next && !r.onTrial() {
-			if err := r.makeCandidate(); err != nil {
+			if err := r.makeCandidate(ctx); err != nil {
 				return err
 			}
 			next = r.trainer.Steps() + r.params.CandidateSteps
@@ -121,18 +123,27 @@ func thousands(n int64) string {
 }
 
 // makeCandidate hands the weights to judge. The checkpoint comes first, so that a candidate is never ahead of it.
-func (r *Run) makeCandidate() error {
-	if err := r.trainer.Save(r.dir(checkpointDir)); err != nil {
+func (r *Run) makeCandidate(ctx context.Context) error {
+	if err := r.save(ctx); err != nil {
 		return err
 	}
 	best, _ := r.registry.Best()
-	id, err := r.addModel(r.trainer.Candidate(), best.ID)
+	var id registry.ID
+	err := r.toDisk(ctx, func() (err error) {
+		id, err = r.addModel(r.trainer.Candidate(), best.ID)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	r.note("candidate", "model", id.Short(), "step", r.trainer.Steps())
 	nudge(r.candidates)
 	return nil
+}
+
+// save writes a checkpoint. While the disk is full training waits.
+func (r *Run) save(ctx context.Context) error {
+	return r.toDisk(ctx, func() error { return r.trainer.Save(r.dir(checkpointDir)) })
 }
 
 // onTrial reports whether a candidate still waits for its verdict.
@@ -153,7 +164,7 @@ func (r *Run) candidate() (registry.Entry, bool) {
 }
 
 // keepBatch writes the batch that broke a step to quarantine, as text.
-func (r *Run) keepBatch(reason error) error {
+func (r *Run) keepBatch(ctx context.Context, reason error) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %v\n", reason)
 	for _, s := range r.trainer.Batch() {
@@ -162,7 +173,7 @@ func (r *Run) keepBatch(reason error) error {
 	}
 	path := filepath.Join(r.dir(quarantineDir), fmt.Sprintf("batch-%d.txt", r.trainer.Drawn()))
 	r.note("training step refused", "file", path, "reason", reason)
-	return atomicfile.WriteBytes(path, []byte(b.String()))
+	return r.toDisk(ctx, func() error { return atomicfile.WriteBytes(path, []byte(b.String())) })
 }
 
 // meanLosses is the mean of the losses of some steps.

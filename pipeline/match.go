@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type match struct {
 	seed         uint64
 
 	file    *os.File
+	end     int64                    // bytes of the file that are whole lines
 	got     map[int]arena.PairResult // pairs that have come, those counted left out
 	score   arena.Score              // of the pairs 0 to score.N() − 1
 	decided bool                     // by stop, or because all pairs are played: nothing more is counted
@@ -40,44 +42,67 @@ type match struct {
 // fileName is an anchor's name without what file names and jobs cannot hold.
 func fileName(s arena.Spec) string { return strings.ReplaceAll(s.String(), ":", "") }
 
-// openMatch opens the file of a match, or makes it, and counts what it holds. A last line that was cut short by a kill was
-// never acknowledged and is cut off.
-func (r *Run) openMatch(name string, m match) (*match, error) {
+// openMatch opens the file of a match, or makes it, and counts what it holds. A last line that a kill cut short was never
+// acknowledged and is cut off, with a warning.
+func (r *Run) openMatch(ctx context.Context, name string, m match) (*match, error) {
 	m.name = name
 	m.seed = seed.New(r.params.Seed).Child(name, 0).Uint64()
 	m.got = make(map[int]arena.PairResult)
 	path := filepath.Join(r.dir(matchesDir), name+matchExtension)
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = atomicfile.WriteBytes(path, nil) // so that its name is on disk too
+		err = r.toDisk(ctx, func() error { return atomicfile.WriteBytes(path, nil) }) // so that its name is on disk too
 	}
 	if err != nil {
 		return nil, err
 	}
-	whole := bytes.LastIndexByte(b, '\n') + 1
-	first := true
-	for e, err := range arena.Entries(bytes.NewReader(b[:whole])) {
-		if err != nil {
-			return nil, fmt.Errorf("match %s: %w; move the file away to play the match anew", path, err)
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	for i, line := range lines {
+		e, err := parseLine(line)
+		switch {
+		case len(line) == 0: // behind the last newline
+			continue
+		case err != nil && m.end+int64(len(line)) == int64(len(b)):
+			r.params.Log.Warn("what a kill has cut short is cut off: its pair is played again", "file", path, "line", i+1, "cut", clip(line))
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("match %s: line %d: %w; move the file away to play the match anew", path, i+1, err)
 		}
-		if first {
-			m.seed, first = e.Seed, false // a match keeps its openings when the run's seed changes
+		if i == 0 {
+			m.seed = e.Seed // a match keeps its openings when the run's seed changes
 		}
 		if e.Seed != m.seed {
 			return nil, fmt.Errorf("match %s: its lines are of two matches: move the file away to play the match anew", path)
 		}
 		m.count(e)
+		m.end += int64(len(line))
 	}
 	if m.file, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 		return nil, err
 	}
-	if err := m.file.Truncate(int64(whole)); err != nil {
-		return nil, errors.Join(err, m.file.Close())
-	}
-	if _, err := m.file.Seek(int64(whole), 0); err != nil {
+	if err := m.file.Truncate(m.end); err != nil {
 		return nil, errors.Join(err, m.file.Close())
 	}
 	return &m, nil
+}
+
+// parseLine reads a line with its newline, without which it was cut short. A line with it may have reached the disk without
+// its middle.
+func parseLine(line []byte) (arena.Entry, error) {
+	text, whole := bytes.CutSuffix(line, []byte("\n"))
+	if !whole {
+		return arena.Entry{}, arena.ErrTorn
+	}
+	return arena.ParseEntry(string(text))
+}
+
+// clip shortens a line for a message.
+func clip(line []byte) string {
+	const most = 80
+	if len(line) > most {
+		return strings.ToValidUTF8(string(line[:most]), "") + "…"
+	}
+	return string(line)
 }
 
 func (m *match) close() error { return m.file.Close() }
@@ -103,18 +128,16 @@ func (m *match) count(e arena.Entry) {
 	}
 }
 
-// add appends an entry to the file, forces it to disk and counts it.
+// add appends an entry to the file, forces it to disk and counts it. After an error nothing has changed.
 func (m *match) add(e arena.Entry) error {
 	line, err := e.AppendText(nil)
 	if err != nil {
 		return err
 	}
-	if _, err := m.file.Write(line); err != nil {
-		return fmt.Errorf("match %s: %w", m.name, err)
+	if err := atomicfile.Append(m.file, m.end, line); err != nil {
+		return err
 	}
-	if err := m.file.Sync(); err != nil {
-		return fmt.Errorf("match %s: %w", m.name, err)
-	}
+	m.end += int64(len(line))
 	m.count(e)
 	return nil
 }

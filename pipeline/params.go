@@ -47,8 +47,8 @@ type Params struct {
 
 	TensorBoard bool // whether event files are written beside the metrics
 
-	Hub fleet.HubParams
-	Log *slog.Logger // never nil
+	Hub fleet.HubParams // Run names a new run; one that has begun keeps its name, RunName
+	Log *slog.Logger    // never nil
 }
 
 // A Plan is what a worker must know to play for a run. It travels in the fleet's manifest, as JSON.

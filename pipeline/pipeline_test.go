@@ -208,7 +208,7 @@ func newMatch() match {
 func TestMatchGoesOn(t *testing.T) {
 	r := open(t, quiet(t))
 	defer closeRun(t, r)
-	m, err := r.openMatch("test", newMatch())
+	m, err := r.openMatch(t.Context(), "test", newMatch())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestMatchGoesOn(t *testing.T) {
 	if err := m.close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.openMatch("test", newMatch())
+	again, err := r.openMatch(t.Context(), "test", newMatch())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestMatchIsJudgedPairByPair(t *testing.T) {
 			asked = append(asked, s.N())
 			return s.N() == 3
 		}
-		m, err := r.openMatch(name, x)
+		m, err := r.openMatch(t.Context(), name, x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -361,7 +361,7 @@ func TestRateWithoutAnchor(t *testing.T) {
 	defer closeRun(t, r)
 	g := newMatch()
 	g.nameA, g.nameB = "model:1", "model:2"
-	m, err := r.openMatch("test", g)
+	m, err := r.openMatch(t.Context(), "test", g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func TestRateWithoutAnchor(t *testing.T) {
 func TestMatchRefuses(t *testing.T) {
 	r := open(t, quiet(t))
 	defer closeRun(t, r)
-	m, err := r.openMatch("test", newMatch())
+	m, err := r.openMatch(t.Context(), "test", newMatch())
 	if err != nil {
 		t.Fatal(err)
 	}

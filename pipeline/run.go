@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +35,7 @@ const (
 	metricsDir    = "metrics"
 	hubDir        = "hub"
 	lockName      = "lock"
+	nameName      = "name"
 )
 
 // A Run is a training run that this process holds.
@@ -53,6 +56,7 @@ type Run struct {
 	candidates chan struct{} // holds a token when a candidate may have come since judge last looked
 
 	counts Counts
+	wrap   wrapper
 
 	mu     sync.Mutex // guards what follows
 	status Status
@@ -98,6 +102,9 @@ func (r *Run) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.openName(); err != nil {
+		return err
+	}
 	if err := r.openModels(); err != nil {
 		return err
 	}
@@ -107,13 +114,49 @@ func (r *Run) open(ctx context.Context) error {
 	if err := r.openTrainer(); err != nil {
 		return err
 	}
+	r.rate()
 	return r.openHub(ctx)
+}
+
+// RunName is the name by which the hub and the credentials of workers know the run in dir. It lies in the directory, so that
+// the games that wait in the hub are found when the directory is renamed or copied; a run that has not begun is named by its
+// directory.
+func RunName(dir string) (string, error) {
+	path := filepath.Join(dir, nameName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return filepath.Base(dir), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	name := strings.TrimSpace(string(b))
+	if err := fleet.CheckName("the run's name", name); err != nil {
+		return "", fmt.Errorf("%s: %w: write the run's first name into it", path, err)
+	}
+	return name, nil
+}
+
+// openName gives a new run its name. One that has begun keeps its own.
+func (r *Run) openName() error {
+	_, err := os.Stat(r.dir(nameName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return atomicfile.WriteBytes(r.dir(nameName), []byte(r.params.Hub.Run+"\n"))
+	}
+	if err != nil {
+		return err
+	}
+	r.params.Hub.Run, err = RunName(r.params.Dir)
+	return err
 }
 
 // openModels opens the registry. A new run begins with random weights as its best model.
 func (r *Run) openModels() (err error) {
 	if r.registry, err = registry.Open(r.dir(modelsDir)); err != nil {
 		return err
+	}
+	if err := r.registry.Torn(); err != nil {
+		r.params.Log.Warn("what a kill has cut short is cut off", "error", err)
 	}
 	if best, ok := r.registry.Best(); ok {
 		if best.Meta.Arch != r.params.Arch.String() {
@@ -245,7 +288,8 @@ func (r *Run) publishBest(ctx context.Context, id registry.ID) error {
 }
 
 // Run plays, trains and judges until ctx is done, and then finishes what is in hand: games that have arrived are written
-// and the trainer is saved. It returns nil if ctx ended it, else what went wrong.
+// and the trainer is saved. It returns nil if ctx ended it, else what went wrong. A full disk is waited for. A panic in a
+// game costs that game, until ten come without a game finished between them; any other ends the run with a *PanicError.
 func (r *Run) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = time.Now()
@@ -253,7 +297,7 @@ func (r *Run) Run(ctx context.Context) error {
 	g, inner := errgroup.WithContext(ctx)
 	loop := func(f func(context.Context) error) {
 		g.Go(func() error {
-			err := f(inner)
+			err := guard(r.params.Log, func() error { return f(inner) })
 			if inner.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 				return nil // it was told to end; what else goes wrong then is told
 			}
@@ -279,7 +323,8 @@ func (r *Run) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Work(ctx, w, r.params.Workers, r.params.Build, &r.counts, r.params.Log), w.Close())
+	c := crew{worker: w, build: r.params.Build, counts: &r.counts, log: r.params.Log, tell: r.note, wrap: r.wrap}
+	return errors.Join(c.work(ctx, r.params.Workers), w.Close())
 }
 
 // Close gives the run directory back. It waits for nothing: call it when Run has returned.
@@ -305,35 +350,6 @@ func (r *Run) note(text string, args ...any) {
 	defer r.mu.Unlock()
 	events := append(r.status.Events, Event{time.Now(), line})
 	r.status.Events = events[max(0, len(events)-MaxEvents):]
-}
-
-// persist calls f until it succeeds, with growing waits, or ctx is done: for what the run cannot go on without and a hub
-// that is away for a while will take later. Failures are logged.
-func (r *Run) persist(ctx context.Context, what string, f func() error) error {
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := f()
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		r.params.Log.Warn(what+" failed: trying again", "error", err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
-	}
-}
-
-// tolerate logs a failure that costs nothing but a repetition.
-func (r *Run) tolerate(what string, err error) {
-	if err != nil {
-		r.params.Log.Warn(what+" failed: it will be done again", "error", err)
-	}
 }
 
 // nudge puts a token into c unless it holds one.

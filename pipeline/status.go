@@ -17,6 +17,7 @@ type Status struct {
 	Positions   int64 // plies in these games
 	Evaluations int64 // of networks by this process's workers, cache hits not counted
 	Quarantined int64 // games refused since the process started
+	Panics      int64 // games and pairs that this process's workers have lost to a panic
 
 	GamesPerSecond       float64 // over the last half minute or so
 	PositionsPerSecond   float64

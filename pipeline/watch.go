@@ -113,6 +113,7 @@ func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
+	s.Panics = r.counts.Panics.Load()
 	s.Events = slices.Clone(s.Events)
 	if !r.begun.IsZero() {
 		s.Elapsed = time.Since(r.begun)

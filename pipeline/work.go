@@ -28,18 +28,46 @@ type Counts struct {
 	Games       atomic.Int64 // of self-play, finished and delivered
 	Pairs       atomic.Int64
 	Evaluations atomic.Int64 // by networks
+	Panics      atomic.Int64 // games and pairs that were lost to one
+
+	lost atomic.Int64 // of Panics, those since the last game or pair that was finished
 }
 
 // Work plays for a run until ctx is done: pairs that wait to be played come first, else self-play with the best model. So
 // many games are played at once, each in a goroutine with its own network and search. A pair that cannot be played is given
-// back and logged; a model that cannot be fetched leaves the one before in place. It returns nil if ctx ended it.
+// back and logged; a model that cannot be fetched leaves the one before in place. A panic costs the game or pair it comes in,
+// until ten come without one that is finished. It returns nil if ctx ended it.
 func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *Counts, log *slog.Logger) error {
+	return (&crew{worker: w, build: build, counts: c, log: log, tell: log.Info}).work(ctx, parallel)
+}
+
+// A crew is what the seats of a process share.
+type crew struct {
+	worker *fleet.Worker
+	build  string
+	counts *Counts
+	log    *slog.Logger
+	tell   func(text string, args ...any) // of what people will want to know of
+	wrap   wrapper
+}
+
+// A wrapper stands between a search and its evaluator, which is of a game or a pair, in tests. Nil changes nothing.
+type wrapper func(e mcts.Evaluator, of string) mcts.Evaluator
+
+func (w wrapper) around(e mcts.Evaluator, of string) mcts.Evaluator {
+	if w == nil {
+		return e
+	}
+	return w(e, of)
+}
+
+func (c *crew) work(ctx context.Context, parallel int) error {
 	var session [8]byte // drawn, so that a worker that starts again plays other games; each game's record has its seed
 	rand.Read(session[:])
 	games := seed.New(binary.LittleEndian.Uint64(session[:]))
 	g, inner := errgroup.WithContext(ctx)
 	for i := range parallel {
-		s := &seat{worker: w, build: build, counts: c, log: log, games: games.Child("seat", uint64(i))}
+		s := &seat{crew: c, games: games.Child("seat", uint64(i))}
 		g.Go(func() error { return s.run(inner) })
 	}
 	if err := g.Wait(); ctx.Err() == nil {
@@ -50,12 +78,9 @@ func Work(ctx context.Context, w *fleet.Worker, parallel int, build string, c *C
 
 // A seat plays one game at a time.
 type seat struct {
-	worker *fleet.Worker
-	build  string
-	counts *Counts
-	log    *slog.Logger
-	games  seed.Seed // the seat's own
-	n      uint64    // games begun
+	*crew
+	games seed.Seed // the seat's own
+	n     uint64    // games begun
 
 	plan    Plan
 	model   data.ModelID
@@ -71,16 +96,38 @@ func (s *seat) run(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			if err := s.pair(ctx, lease); err != nil && ctx.Err() == nil {
+			err := s.try("pair", func() error { return s.pair(ctx, lease) })
+			if errors.As(err, new(*PanicError)) {
+				err = errors.Join(err, lease.Release())
+			}
+			if err != nil && ctx.Err() == nil {
 				s.log.Warn("pair is given back", "job", lease.Job.ID, "error", err)
 			}
-			continue
-		}
-		if err := s.game(ctx); err != nil {
+		} else if err := s.try("game", func() error { return s.game(ctx) }); err != nil && !errors.As(err, new(*PanicError)) {
 			return err
+		}
+		if n := s.counts.lost.Load(); n >= maxPanics {
+			return fmt.Errorf("%d games ended in a panic and none was finished between them: see the stacks in the log", n)
 		}
 	}
 	return nil
+}
+
+// maxPanics is how many games may be lost to panics without one that is finished: a worker with more gets nowhere.
+const maxPanics = 10
+
+// try plays with f. A panic is logged, counted and told; what it happened in is not used again.
+func (s *seat) try(what string, f func() error) error {
+	err := guard(s.log, f)
+	if p := (*PanicError)(nil); errors.As(err, &p) {
+		s.player = nil
+		s.counts.Panics.Add(1)
+		s.counts.lost.Add(1)
+		s.tell(what+" lost", "error", p)
+	} else if err == nil {
+		s.counts.lost.Store(0)
+	}
+	return err
 }
 
 // game plays one game of self-play and delivers it.
@@ -138,7 +185,7 @@ func (s *seat) prepare(ctx context.Context, m fleet.Manifest, id data.ModelID) e
 		}
 		judge = eval
 	}
-	player, err := selfplay.New(mcts.New(judge, plan.Search), plan.SelfPlay)
+	player, err := selfplay.New(mcts.New(s.wrap.around(judge, "game"), plan.Search), plan.SelfPlay)
 	if err != nil {
 		return err
 	}
@@ -183,7 +230,7 @@ func (s *seat) pair(ctx context.Context, lease *fleet.Lease) (err error) {
 				return nil, err
 			}
 			evals = append(evals, eval)
-			return arena.NewSearch(mcts.New(eval, plan.Match), job.Simulations)
+			return arena.NewSearch(mcts.New(s.wrap.around(eval, "pair"), plan.Match), job.Simulations)
 		}
 		spec, err := arena.ParseSpec(name)
 		if err != nil {

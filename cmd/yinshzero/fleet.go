@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"yinshzero/fleet"
+	"yinshzero/pipeline"
 )
 
 func newFleet() *cobra.Command {
@@ -47,7 +48,11 @@ public key, which is printed, is allowed: the command to type is printed on stan
 		if err != nil {
 			return err
 		}
-		creds, err := fleet.Keygen(keysDir(path), filepath.Base(path), args[0])
+		name, err := pipeline.RunName(path)
+		if err != nil {
+			return err
+		}
+		creds, err := fleet.Keygen(keysDir(path), name, args[0])
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 
 	"yinshzero/arena"
@@ -35,9 +34,11 @@ func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Param
 	if p.Workers == 0 {
 		p.Workers = runtime.NumCPU()
 	}
-	p.Hub.Run = filepath.Base(dir)
 	p.Hub.MaxGames, p.Hub.AckWait = c.Fleet.MaxBytes, c.Fleet.AckWait
 	var err error
+	if p.Hub.Run, err = pipeline.RunName(dir); err != nil {
+		return p, err
+	}
 	if p.Variant, err = rules.ParseVariant(c.Variant); err != nil {
 		return p, err
 	}

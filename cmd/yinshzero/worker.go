@@ -66,7 +66,7 @@ Ctrl-C ends it.`,
 		p.Log.Info("joined", "worker", w.Name(), "variant", w.Manifest().Variant)
 		var counts pipeline.Counts
 		err = pipeline.Work(ctx, w, *parallel, build(), &counts, p.Log)
-		p.Log.Info("ended", "games", counts.Games.Load(), "pairs", counts.Pairs.Load(), "spooled", w.Spooled())
+		p.Log.Info("ended", "games", counts.Games.Load(), "pairs", counts.Pairs.Load(), "panics", counts.Panics.Load(), "spooled", w.Spooled())
 		return err
 	}
 	return c

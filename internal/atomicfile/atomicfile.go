@@ -74,11 +74,12 @@ func write(path string, perm os.FileMode, fill func(io.Writer) error) (err error
 }
 
 // Append writes b behind the first end bytes of f and returns when it has reached the disk. What lies behind them is cut
-// off first: after an error f may hold a part of b, which the next Append with the same end cuts off, as does whoever opens
-// the file and finds a last line without its newline. One goroutine at a time may append to a file, open for writing. An
-// error names the file, and the remedy as that of Write does.
+// off first, and so is what an error leaves of b, if the disk allows it. A kill may leave a part of b: whoever opens the file
+// must expect a last line without its newline. One goroutine at a time may append to a file, open for writing. An error
+// names the file, and the remedy as that of Write does.
 func Append(f *os.File, end int64, b []byte) error {
 	if err := appendTo(f, end, b); err != nil {
+		_ = f.Truncate(end) // else the next Append does it
 		return fmt.Errorf("append to %s: %w%s", f.Name(), err, remedy(err, f.Name()))
 	}
 	return nil
