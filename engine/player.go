@@ -109,15 +109,11 @@ func (e *Player) ask(ctx context.Context, text string, answers func(line string)
 	defer context.AfterFunc(ctx, e.kill)()
 	e.send(text)
 	last := text[strings.LastIndexByte(text, '\n')+1:]
-	var told error
 	for l := range e.lines {
-		if fault, ok := strings.CutPrefix(l.text, "info string error "); ok && told == nil {
-			told = fmt.Errorf("it complains: %s", abridge(oneLine(fault)))
+		if fault, ok := strings.CutPrefix(l.text, "info string error "); ok {
+			return e.failure(fmt.Errorf("it complains: %s", abridge(oneLine(fault))))
 		}
 		if l.err == nil && answers(l.text) {
-			if told != nil {
-				return e.failure(told)
-			}
 			return nil
 		}
 	}

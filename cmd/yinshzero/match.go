@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +22,17 @@ func newMatch() *cobra.Command {
 		Short: "Play two players against each other",
 		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
 
-A PLAYER is random, greedy, uct:SIMS or model:FILE[,OPTION…][@SIMS|@TIME]; with --dir a model may also be a prefix of a
-SHA-256 in the run, or best. Ctrl-C ends the match, and what was played so far is printed.
+A PLAYER is random, greedy, uct:SIMS, model:FILE[,OPTION…][@SIMS|@TIME] or cmd:COMMAND; with --dir a model may also be a
+prefix of a SHA-256 in the run, or best. COMMAND, a program and its arguments, is an engine that speaks UGI, such as yinshzero
+engine; each game at once has a process of its own. One that ends, hangs or plays what is illegal ends the match. Ctrl-C
+ends it too, and what was played so far is printed.
 
 ` + optionsHelp,
 		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
   yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json
   yinshzero match --a model:best,root=gumbel@200 --b model:best@200 --dir runs/standard --pairs 200
-  yinshzero match --a model:best,cores=2@100ms --b model:best@100ms --dir runs/standard --parallel 1`,
+  yinshzero match --a model:best,cores=2@100ms --b model:best@100ms --dir runs/standard --parallel 1
+  yinshzero match --a "cmd:yinshzero engine --dir runs/standard" --b model:best@200 --dir runs/standard --go "nodes 200"`,
 		Args: cobra.NoArgs,
 	}
 	a := c.Flags().String("a", "", "player A")
@@ -35,6 +41,8 @@ SHA-256 in the run, or best. Ctrl-C ends the match, and what was played so far i
 	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same openings")
 	dir := c.Flags().String("dir", "", "the run that model names refer to")
 	parallel := c.Flags().Int("parallel", runtime.NumCPU(), "games at once, 1 to 1024")
+	goes := c.Flags().String("go", "movetime 1000", "what a cmd: player is told at each turn, as after UGI's go")
+	timeout := c.Flags().Duration("timeout", time.Minute, "how long a cmd: player may take for an answer")
 	variant := addVariant(c)
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -44,12 +52,18 @@ SHA-256 in the run, or best. Ctrl-C ends the match, and what was played so far i
 		if err := errors.Join(inRange("pairs", *pairs, 1, maxPairs), inRange("parallel", *parallel, 1, maxThreads)); err != nil {
 			return err
 		}
+		if *timeout <= 0 {
+			return usagef("timeout is %v: want a time above 0, such as 10s", *timeout)
+		}
+		if strings.ContainsFunc(*goes, unicode.IsControl) {
+			return usagef("go is %q: want one line, such as movetime 1000", *goes)
+		}
 		m := arena.Match{Variant: variant.Variant, Seed: *seed, Pairs: *pairs, Parallel: *parallel}
 		var err error
-		if m.A, err = player(c.Context(), *a, *dir, variant.Variant); err != nil {
+		if m.A, err = player(*a, *dir, variant.Variant, *goes, *timeout); err != nil {
 			return err
 		}
-		if m.B, err = player(c.Context(), *b, *dir, variant.Variant); err != nil {
+		if m.B, err = player(*b, *dir, variant.Variant, *goes, *timeout); err != nil {
 			return err
 		}
 		ctx, stop := untilSignal(c)

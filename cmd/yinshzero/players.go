@@ -1,14 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"yinshzero/arena"
+	"yinshzero/engine"
 	"yinshzero/net"
 	"yinshzero/registry"
 	"yinshzero/rules"
@@ -18,14 +19,16 @@ import (
 const matchSimulations = 64
 
 // player returns the maker of the player that text names, for games of v. Models are files, or known to the run in dir.
-func player(ctx context.Context, text, dir string, v rules.Variant) (arena.Maker, error) {
+// Engines in other processes are told at each turn what goes says, and must answer within timeout.
+func player(text, dir string, v rules.Variant, goes string, timeout time.Duration) (arena.Maker, error) {
 	spec, err := arena.ParseSpec(text)
 	if err != nil {
 		return nil, &usageError{err}
 	}
 	return spec.Maker(func(s arena.Spec) (arena.Maker, error) {
-		if s.Kind != arena.SpecModel {
-			return nil, usagef("player %q: this version plays against no engines in other processes", text)
+		if s.Kind == arena.SpecCommand {
+			p := engine.PlayerParams{Command: s.Command, Variant: v, Go: goes, Timeout: timeout}
+			return func() (arena.Player, error) { return engine.NewPlayer(p) }, nil
 		}
 		o, err := parseOptions(s.Options)
 		if err != nil {
