@@ -414,7 +414,7 @@ func (r *Report) training() section {
 		}
 		s.Figures = append(s.Figures, c.picture())
 	}
-	none := "no training step yet"
+	none := "no training step is on record"
 	absent := none + ", or no network with this head"
 	over("Loss", "loss", "The weighted sum of all.", none, false, func(t Training) float64 { return t.Loss })
 	over("Policy loss", "loss", "", none, false, func(t Training) float64 { return t.Policy })
@@ -451,7 +451,7 @@ func (r *Report) selfPlay() section {
 	pace("Evaluations a second", "evaluations/s", func(p Pace) float64 { return p.Evaluations })
 	pace("Training steps a second", "steps/s", func(p Pace) float64 { return p.Steps })
 	games := func(title, y, note string, bounds *[4]float64, f func(s Span) float64) {
-		s.Figures = append(s.Figures, chart{title: title, xLabel: "games of self-play", yLabel: y, note: note, bounds: bounds, missing: "no games yet",
+		s.Figures = append(s.Figures, chart{title: title, xLabel: "games of self-play", yLabel: y, note: note, bounds: bounds, missing: "no game is on record",
 			curves: r.curves(func(run *Run) (list []point) {
 				for _, x := range run.Games.Spans {
 					list = append(list, point{x: x.middle(), y: f(x), tip: fmt.Sprintf("%s: %s", run.Name, short(f(x)))})
@@ -473,7 +473,7 @@ func (r *Report) selfPlay() section {
 		return list
 	}))
 	s.Figures = append(s.Figures, chart{title: "Values against results", xLabel: "value of the search, White's view", yLabel: "mean result", curves: calibrated,
-		bounds: &[4]float64{-1, 1, -1, 1}, diagonal: true, missing: "no searched position yet",
+		bounds: &[4]float64{-1, 1, -1, 1}, diagonal: true, missing: "no searched position is on record",
 		note: "The newest third of the games. On the diagonal values are right on average."}.picture())
 	for i, run := range r.Runs {
 		s.Figures = append(s.Figures, ends(i, run, len(r.Runs) > 1))
@@ -533,7 +533,7 @@ func (r *Report) openings() section {
 			}
 			p := picture{Title: title}
 			if run.Games.Read == 0 {
-				p.SVG = emptyChart(title, "no games yet")
+				p.SVG = emptyChart(title, "no game is on record")
 			} else {
 				p.SVG = heatMap(title, i, run.Games.variant, counts[side])
 			}

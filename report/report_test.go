@@ -232,7 +232,7 @@ func TestPage(t *testing.T) {
 	text := draw(t, read(t, newRun(t, "one", config, 30)))
 	for _, want := range []string{
 		`prefers-color-scheme:dark`, `aria-label="Policy loss"`, `aria-label="Gates"`, `aria-label="How games end"`,
-		`no better &lt;than&gt; 0 &amp; so`, `>search.simulations<`, `rejected`, `in 4 pairs`, `no data: no training step yet, or no network with this head`,
+		`no better &lt;than&gt; 0 &amp; so`, `>search.simulations<`, `rejected`, `in 4 pairs`, `no data: no training step is on record, or no network with this head`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not hold %q", want)
