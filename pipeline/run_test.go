@@ -1,18 +1,12 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -162,116 +156,6 @@ func gameHashes(dir string) (map[string]int, error) {
 	return hashes, nil
 }
 
-// childDir names, in the environment of a child process of this test, the run directory that it runs.
-const childDir = "YINSHZERO_TEST_RUN"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		if err := child(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// child takes a run up until it is interrupted. A line "game HASH" on standard output follows every game that one more
-// worker has had acknowledged, and "event TEXT" every event.
-func child(dir string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	p := tiny(dir, slog.New(&listener{Handler: slog.DiscardHandler, heard: func(msg string) { fmt.Printf("event %s\n", msg) }}))
-	p.Hub.Log = slog.New(slog.DiscardHandler)
-	r, err := Open(ctx, p)
-	if err != nil {
-		return err
-	}
-	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "extra"})
-	if err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	go func() { done <- deliver(ctx, w) }()
-	if err := r.Run(ctx); err != nil {
-		return err
-	}
-	if err := <-done; err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return r.Close()
-}
-
-// deliver plays without a model and tells of every game that is acknowledged.
-func deliver(ctx context.Context, w *fleet.Worker) error {
-	p := selfplay.DefaultParams()
-	p.Simulations, p.FastSimulations = 2, 2
-	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p)
-	if err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		rec, err := player.Game(ctx, rules.Mini(), rand.Uint64())
-		if err != nil {
-			break
-		}
-		rec.Worker = w.Name()
-		if err := w.Put(ctx, rec); err != nil {
-			break
-		}
-		fmt.Printf("game %x\n", rec.Hash())
-	}
-	return nil
-}
-
-// TestKilled kills a run ten times, each time after another number of acknowledged games, then lets it go on to a
-// promotion and interrupts it. Every acknowledged game must be in exactly one shard.
-func TestKilled(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("windows has no interrupt for child processes")
-	}
-	if testing.Short() {
-		t.Skip("takes more than a second")
-	}
-	dir := filepath.Join(t.TempDir(), "run")
-	acknowledged := map[string]bool{}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for range 10 {
-		lines := 1 + rng.IntN(60)
-		runChild(t, dir, acknowledged, os.Kill, func(string) bool {
-			lines--
-			return lines == 0
-		})
-	}
-	runChild(t, dir, acknowledged, os.Interrupt, func(line string) bool { return line == "event promoted" })
-	drain(t, tiny(dir, slog.New(slog.DiscardHandler)))
-	hashes, err := gameHashes(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for h := range acknowledged {
-		if hashes[h] != 1 {
-			t.Errorf("acknowledged game %s is in the shards %d times", h, hashes[h])
-		}
-	}
-	for h, n := range hashes {
-		if n > 1 {
-			t.Errorf("game %s is in the shards %d times", h, n)
-		}
-	}
-	t.Logf("%d acknowledged games, %d games in the shards", len(acknowledged), len(hashes))
-	reg, err := registry.Open(filepath.Join(dir, modelsDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if best, ok := reg.Best(); !ok || best.Meta.Step == 0 {
-		t.Errorf("best model %+v: want a promoted one", best)
-	}
-}
-
 // drain lets a run without workers take in what the hub holds.
 func drain(t *testing.T, p Params) {
 	t.Helper()
@@ -301,37 +185,5 @@ func drain(t *testing.T, p Params) {
 	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// runChild starts a child, notes its acknowledged games, and sends it a signal when enough says so of a line.
-func runChild(t *testing.T, dir string, acknowledged map[string]bool, s os.Signal, enough func(line string) bool) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childDir+"="+dir)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	sent := false
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if hash, ok := strings.CutPrefix(lines.Text(), "game "); ok && len(hash) == 64 {
-			acknowledged[hash] = true
-		}
-		if !sent && enough(lines.Text()) {
-			sent = true
-			if err := cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	err = cmd.Wait()
-	if !sent || (s == os.Interrupt) != (err == nil) {
-		t.Fatalf("the child ended with %v before or after the signal (sent: %v):\n%s", err, sent, stderr.String())
 	}
 }
