@@ -6,6 +6,8 @@ CONFIG      ?= configs/standard.yaml
 DIR         ?= runs/standard
 FUZZTIME    ?= 20s
 LAWS        ?= 2000000
+KILLS       ?= 100
+SOAK        ?= 1h
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 BIN         := bin/yinshzero$(shell go env GOEXE)
@@ -13,7 +15,7 @@ BIN         := bin/yinshzero$(shell go env GOEXE)
 # Nothing here needs a C compiler but the race detector. One value for all keeps the build cache in one piece.
 export CGO_ENABLED := 0
 
-.PHONY: help run build test check vet staticcheck unit checkptr race invariants laws cross fuzz bench signature generate clean
+.PHONY: help run build test check vet staticcheck unit checkptr race invariants laws kills soak cross fuzz bench signature generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,12 @@ laws: ## the laws of the rules in LAWS=2000000 Positions of random games
 
 cross: ## build for every platform
 	@for p in $(PLATFORMS); do echo $$p; GOOS=$${p%/*} GOARCH=$${p#*/} go build ./... || exit 1; done
+
+kills: ## a run killed KILLS=100 times, at every step of writing every kind of file
+	go test ./pipeline -run '^TestKilled$$' -v -timeout 0 -kills $(KILLS)
+
+soak: ## a run for SOAK=1h: what it holds in memory and how fast it is; fails if something grows
+	go test ./pipeline -run '^TestSoak$$' -v -timeout 0 -soak $(SOAK)
 
 fuzz: ## every fuzz target for FUZZTIME=20s
 	scripts/fuzz.sh $(FUZZTIME)

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"yinshzero/rules"
 )
@@ -395,3 +396,22 @@ func (g *game) policy(dst []Visit, n int, sym rules.Symmetry) []Visit {
 	slices.SortFunc(dst, func(a, b Visit) int { return int(a.Move) - int(b.Move) })
 	return dst
 }
+
+// PositionBytes is about how many bytes of memory a position of the window takes, all that belongs to its game included: as
+// measured on the games there, or on those of the standard run if there are none.
+func (w *Window) PositionBytes() float64 {
+	v := w.now.Load()
+	if v.positions == 0 {
+		return typicalPosition
+	}
+	bytes := 0
+	for _, g := range v.games {
+		bytes += int(unsafe.Sizeof(*g)) + len(g.plies)*int(unsafe.Sizeof(packed{})) + len(g.visits)*int(unsafe.Sizeof(Visit{})) + gameOverhead
+	}
+	return float64(bytes) / float64(v.positions)
+}
+
+const (
+	typicalPosition = 60  // bytes, as measured on games of a standard run
+	gameOverhead    = 150 // bytes: its pointer, its two masses, its hash in a map that is half full, and what sizes are rounded up by
+)

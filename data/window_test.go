@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -454,4 +455,37 @@ func BenchmarkDraw(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestPositionBytes measures the heap with and without a window.
+func TestPositionBytes(t *testing.T) {
+	heap := func() float64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	dir := t.TempDir()
+	p := DefaultWindowParams()
+	p.FastWeight = 0.5
+	empty, err := OpenWindow(dir, p)
+	if err != nil || empty.PositionBytes() != typicalPosition {
+		t.Errorf("a window without games: %v bytes, %v", empty.PositionBytes(), err)
+	}
+	addShard(t, dir, randomRecords(1, 500, rules.Standard()))
+	if _, err := OpenWindow(dir, p); err != nil { // what reading needs once
+		t.Fatal(err)
+	}
+	before := heap()
+	w, err := OpenWindow(dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := w.PositionBytes(), (heap()-before)/float64(w.Size())
+	if got < 0.8*want || got > 1.25*want {
+		t.Errorf("a position takes %.1f bytes, PositionBytes says %.1f", want, got)
+	}
+	t.Logf("%.1f bytes a position measured, %.1f computed, %d positions in %d games", want, got, w.Size(), w.Games())
+	runtime.KeepAlive(w)
 }

@@ -115,6 +115,7 @@ func (r *Run) open(ctx context.Context) error {
 		return err
 	}
 	r.rate()
+	r.checkMemory()
 	return r.openHub(ctx)
 }
 

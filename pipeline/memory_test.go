@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var soak = flag.Duration("soak", 0, "how long TestSoak runs; 0 lets it make a few candidates")
+
+// TestMemoryLimit gives files as Linux has them.
+func TestMemoryLimit(t *testing.T) {
+	const mem, cgroup = "/proc/meminfo", "/sys/fs/cgroup/memory.max"
+	for _, c := range []struct {
+		runtime int64
+		files   map[string]string
+		want    int64
+		source  string
+	}{
+		{math.MaxInt64, nil, 0, ""},
+		{1 << 30, nil, 1 << 30, "GOMEMLIMIT"},
+		{math.MaxInt64, map[string]string{mem: "MemTotal:        4096 kB\nMemFree: 1 kB\n", cgroup: "max\n"}, 4 << 20, "the machine's"},
+		{1 << 30, map[string]string{mem: "MemTotal: 4096 kB\n", cgroup: "2097152\n"}, 2 << 20, "the container's limit"},
+		{1 << 20, map[string]string{mem: "MemTotal: 4096 kB\n", cgroup: "2097152\n"}, 1 << 20, "GOMEMLIMIT"},
+		{math.MaxInt64, map[string]string{mem: "nothing of use", cgroup: "?"}, 0, ""},
+	} {
+		got, source := memoryLimit(c.runtime, func(path string) ([]byte, error) {
+			if text, ok := c.files[path]; ok {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		})
+		if got != c.want || source != c.source {
+			t.Errorf("%+v: got %d, %q", c, got, source)
+		}
+	}
+}
+
+// TestMemoryWarning: a window that will not fit GOMEMLIMIT is told of when the run is opened, one that fits is not.
+func TestMemoryWarning(t *testing.T) {
+	limit := debug.SetMemoryLimit(4 << 30)
+	defer debug.SetMemoryLimit(limit)
+	p := quiet(t)
+	for _, c := range []struct {
+		most int64
+		want string
+	}{{1_000_000, ""}, {1_000_000_000, "GOMEMLIMIT"}, {math.MaxInt64, "lower window.max_positions"}} {
+		p.Window.Max = c.most
+		m := logTo(&p, func(string) {})
+		r := open(t, p)
+		told := ""
+		for _, e := range r.Status().Events {
+			told += e.Text
+		}
+		closeRun(t, r)
+		if log := m.String(); strings.Contains(log, "memory will not suffice") != (c.want != "") || !strings.Contains(told, c.want) {
+			t.Errorf("a window of %d positions: the log says\n%s", c.most, log)
+		}
+	}
+}
+
+// A usage is what a process holds at a moment.
+type usage struct {
+	at         time.Duration
+	heap, rss  uint64 // bytes; the heap after a collection; rss is 0 where it is not known
+	goroutines int
+	positions  int64
+}
+
+func measure(begun time.Time, positions int64) usage {
+	runtime.GC()
+	runtime.GC() // what finalizers have let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u := usage{at: time.Since(begun), heap: m.HeapAlloc, goroutines: runtime.NumGoroutine(), positions: positions}
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
+		var size, resident uint64
+		if _, err := fmt.Sscan(string(b), &size, &resident); err == nil {
+			u.rss = resident * uint64(os.Getpagesize())
+		}
+	}
+	return u
+}
+
+// TestSoak lets a run whose window is soon full go on and on: the heap after a collection and the number of goroutines stay
+// what they are. With -soak it runs for so long, prints what it holds and how fast it is sixty times.
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
+	p := fresh(t)
+	p.Window.Max, p.Window.Min, p.Window.Expand, p.Window.Scale = 600, 500, 1, 1e9
+	p.Gate.MaxPairs, p.AnchorPairs, p.Plan.Infer.CacheSize = 8, 1, 100
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var r *Run
+	var used []usage
+	begun, next := time.Now(), time.Duration(0)
+	logTo(&p, func(msg string) {
+		if msg != "candidate" {
+			return
+		}
+		now := time.Since(begun)
+		if *soak > 0 && now < next {
+			return
+		}
+		next = now + *soak/60
+		u := measure(begun, r.window.Total())
+		used = append(used, u)
+		t.Logf("%7s  %8d positions  %6.1f/s  heap %6.2f MiB  rss %6.1f MiB  %3d goroutines", u.at.Round(time.Second), u.positions,
+			float64(u.positions)/u.at.Seconds(), float64(u.heap)/(1<<20), float64(u.rss)/(1<<20), u.goroutines)
+		if *soak > 0 && now >= *soak || *soak == 0 && len(used) == 12 {
+			cancel()
+		}
+	})
+	r, err := Open(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	closeRun(t, r)
+	if n := len(used); n < 6 {
+		t.Fatalf("%d measurements: too few to judge", n)
+	}
+	used = used[len(used)/4:] // what comes first fills windows, caches and pools
+	least := func(u []usage, of func(usage) uint64) uint64 {
+		return of(slices.MinFunc(u, func(a, b usage) int { return int(int64(of(a)) - int64(of(b))) }))
+	}
+	half := len(used) / 2
+	for name, of := range map[string]func(usage) uint64{
+		"heap":       func(u usage) uint64 { return u.heap >> 10 },
+		"goroutines": func(u usage) uint64 { return uint64(u.goroutines) },
+	} {
+		early, late := least(used[:half], of), least(used[half:], of)
+		slack := map[string]uint64{"heap": 2048, "goroutines": 8}[name] // KiB: what is in hand at the moment differs
+		if late > early+early/20+slack {
+			t.Errorf("%s: %d at least in the first half and %d in the second: something grows", name, early, late)
+		}
+	}
+}
