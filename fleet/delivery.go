@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -35,6 +36,11 @@ const ackTimeout = 10 * time.Second
 // delivered again.
 func (d *Delivery) Ack(ctx context.Context) error {
 	d.pulse.remove(d.msg)
+	select {
+	case <-d.pulse.failed:
+		return errors.New("acknowledge message: the hub's store has failed")
+	default:
+	}
 	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	if err := d.msg.DoubleAck(ctx); err != nil {
@@ -74,6 +80,8 @@ func (d *Delivery) Term(reason string) error {
 type pulse struct {
 	mu   sync.Mutex
 	held map[jetstream.Msg]struct{}
+
+	failed <-chan struct{} // closed when the server answers no more; nil if nobody knows
 }
 
 func newPulse() *pulse { return &pulse{held: map[jetstream.Msg]struct{}{}} }

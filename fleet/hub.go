@@ -79,6 +79,7 @@ type Hub struct {
 	p   HubParams
 	n   names
 	srv *server.Server // nil with a URL
+	log *serverLog     // of srv
 	own []nats.Option  // what proves that a connection is the hub's own
 	nc  *nats.Conn
 	js  jetstream.JetStream
@@ -122,9 +123,10 @@ func (h *Hub) start(ctx context.Context) error {
 	var err error
 	switch {
 	case h.p.URL == "":
-		if h.srv, h.door, err = startServer(h.p); err != nil {
+		if h.srv, h.log, h.door, err = startServer(h.p); err != nil {
 			return err
 		}
+		h.pulse.failed = h.log.failed
 		h.own = []nats.Option{nats.InProcessServer(h.srv)}
 		if h.door != nil {
 			h.own = append(h.own, h.door.options()...)
@@ -145,6 +147,18 @@ func (h *Hub) start(ctx context.Context) error {
 		return err
 	}
 	return h.makeStores(ctx)
+}
+
+// Failed is closed when the embedded server's store could not be written, because its disk is full or broken: the hub then
+// takes nothing more, and Err says why. It must be closed and opened again.
+func (h *Hub) Failed() <-chan struct{} { return h.pulse.failed }
+
+// Err returns why the hub takes nothing more, with the remedy, nil as long as Failed is open.
+func (h *Hub) Err() error {
+	if h.log == nil {
+		return nil
+	}
+	return h.log.failure()
 }
 
 // sweepEvery is how soon a revoked worker's connection is cut.

@@ -24,7 +24,7 @@ type tick struct {
 // lookEvery is the time between two looks at the hub's dead letters.
 const lookEvery = time.Minute
 
-// watch turns counts into rates, once a second, and puts aside what nobody could take in.
+// watch turns counts into rates, once a second, and puts aside what nobody could take in. It ends the run if the hub fails.
 func (r *Run) watch(ctx context.Context) error {
 	clock, look := time.NewTicker(time.Second), time.NewTicker(lookEvery)
 	defer clock.Stop()
@@ -40,6 +40,8 @@ func (r *Run) watch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-r.hub.Failed():
+			return r.hub.Err()
 		case <-clock.C:
 		case <-look.C:
 			_, err := r.hub.DeadLetters(ctx, r.bury)
