@@ -190,6 +190,9 @@ func TestPanicsWithoutEnd(t *testing.T) {
 func TestPanicInALoop(t *testing.T) {
 	for _, at := range []string{"candidate", "promoted", "rejected"} {
 		t.Run(at, func(t *testing.T) {
+			if testing.Short() && at != "candidate" {
+				t.Skip("one is enough")
+			}
 			p := fresh(t)
 			p.Gate.MaxPairs = 8
 			if at == "rejected" { // nobody is so much stronger
@@ -223,10 +226,18 @@ var kinds = map[string]string{
 	"log of the registry": "registry.log", "match": matchExtension,
 }
 
+// some are the kinds, one of them in short tests.
+func some() map[string]string {
+	if testing.Short() {
+		return map[string]string{"shard": kinds["shard"]}
+	}
+	return kinds
+}
+
 // TestDiskFull lets the disk be full three times for one kind of file after another, with half of it written. The run says
 // which it was and what to do, waits, and goes on to a verdict as soon as there is room.
 func TestDiskFull(t *testing.T) {
-	for kind, part := range kinds {
+	for kind, part := range some() {
 		t.Run(kind, func(t *testing.T) {
 			p := fresh(t)
 			full := times(3)
@@ -250,7 +261,7 @@ func TestDiskFull(t *testing.T) {
 // TestEndOnAFullDisk ends a run that waits for room. It says what was not written, and when there is room nothing is lost:
 // games that are in no shard wait in the hub.
 func TestEndOnAFullDisk(t *testing.T) {
-	for kind, part := range kinds {
+	for kind, part := range some() {
 		t.Run(kind, func(t *testing.T) {
 			p := fresh(t)
 			var end func()
@@ -283,7 +294,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 // TestReadOnly: a folder that does not let itself be written is not waited for. The run ends, says which file and what to do,
 // and goes on later.
 func TestReadOnly(t *testing.T) {
-	for kind, part := range kinds {
+	for kind, part := range some() {
 		t.Run(kind, func(t *testing.T) {
 			p := fresh(t)
 			var end func()
@@ -337,6 +348,9 @@ func TestDiskFullAtTheStart(t *testing.T) {
 
 // TestMetricsOnAFullDisk: what the run can do without is left out, with a warning.
 func TestMetricsOnAFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")
 	}
@@ -361,6 +375,9 @@ func quietly(p Params) Params {
 
 // TestDamagedCheckpoint damages the newest checkpoint. The run says so and goes on from the one before.
 func TestDamagedCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	p := fresh(t)
 	if _, _, err := try(t, p, nil, is("candidate")); err != nil {
 		t.Fatal(err)

@@ -171,6 +171,9 @@ func TestResumeIsExact(t *testing.T) {
 // are those with the highest number. (Within a process time only ever passes by the monotonic clock: every duration is
 // between two readings that have it.)
 func TestClockSetBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	p := fresh(t)
 	first, _, err := try(t, p, nil, verdict)
 	if err != nil {
