@@ -59,3 +59,19 @@ func TestCompile(t *testing.T) {
 		t.Error("8 bits are said to be fast in plain Go")
 	}
 }
+
+// BenchmarkCompile is what a model costs before its first evaluation.
+func BenchmarkCompile(b *testing.B) {
+	for _, arch := range []net.Arch{{Channels: 32, Blocks: 4, Pooling: true}, {Channels: 64, Blocks: 6, Pooling: true}} {
+		w := net.Init(arch, rand.New(rand.NewPCG(1, 2)))
+		for name, p := range map[string]Params{"floats": {}, "int8": {Int8: true}} {
+			b.Run(arch.String()+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := p.Compile(w, rules.Standard()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -49,6 +51,9 @@ type crew struct {
 	log    *slog.Logger
 	tell   func(text string, args ...any) // of what people will want to know of
 	wrap   wrapper
+
+	mu       sync.Mutex
+	programs []compiled // under mu; the oldest first
 }
 
 // A wrapper stands between a search and its evaluator, which is of a game or a pair, in tests. Nil changes nothing.
@@ -195,22 +200,63 @@ func (s *seat) prepare(ctx context.Context, m fleet.Manifest, id data.ModelID) e
 
 // evaluator makes a network of a model.
 func (s *seat) evaluator(ctx context.Context, id data.ModelID, p infer.Params) (*infer.Evaluator, error) {
-	b, err := s.worker.Model(ctx, id)
+	program, err := s.program(ctx, id, p)
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) (*infer.Evaluator, error) {
-		return nil, fmt.Errorf("model %s: %w", registry.ID(id).Short(), err)
+	return infer.New(program, p), nil
+}
+
+// keptPrograms is how many compiled models a process keeps: the best one, the candidate, and the two that they replace.
+const keptPrograms = 4
+
+// A compiled is a model as a Program for games of a Variant. The Program is cloned only, never run.
+type compiled struct {
+	id      data.ModelID
+	variant rules.Variant
+	int8    bool
+	program *net.Program
+}
+
+// program returns a model's Program, which the caller may use alone. Compiling in 8-bit integers takes as long as some
+// games of a pair do, so that a model is compiled once and not for every pair and seat.
+func (c *crew) program(ctx context.Context, id data.ModelID, p infer.Params) (*net.Program, error) {
+	want := compiled{id: id, variant: c.worker.Manifest().Variant, int8: p.Int8}
+	find := func() *net.Program {
+		for _, k := range c.programs {
+			if k.id == want.id && k.variant == want.variant && k.int8 == want.int8 {
+				return k.program.Clone()
+			}
+		}
+		return nil
+	}
+	c.mu.Lock()
+	program := find()
+	c.mu.Unlock()
+	if program != nil {
+		return program, nil
+	}
+	b, err := c.worker.Model(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	w, err := net.Read(b)
-	if err != nil {
-		return fail(err)
+	if err == nil {
+		want.program, err = p.Compile(w, want.variant)
 	}
-	program, err := p.Compile(w, s.worker.Manifest().Variant)
 	if err != nil {
-		return fail(err)
+		return nil, fmt.Errorf("model %s: %w", registry.ID(id).Short(), err)
 	}
-	return infer.New(program, p), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if program := find(); program != nil { // another seat was faster
+		return program, nil
+	}
+	if len(c.programs) == keptPrograms {
+		c.programs = slices.Delete(c.programs, 0, 1)
+	}
+	c.programs = append(c.programs, want)
+	return want.program.Clone(), nil
 }
 
 // pair plays a job's pair and delivers it. A pair that ctx interrupts is given back.
