@@ -32,8 +32,9 @@ func ParseFormat(s string) (Format, error) {
 	return 0, fmt.Errorf("format %q: want %s", abridge(s), strings.Join(formatNames[:], ", "))
 }
 
-// write writes one game, whole or not at all.
-func (f Format) write(w io.Writer, g *Game) error {
+// Write writes one game, whole or not at all. A Move that is not legal is a *PlyError; an outcome that does not follow from the
+// Moves is an error too, and so is a Variant that the Format has no word for.
+func (f Format) Write(w io.Writer, g *Game) error {
 	switch f {
 	case FormatTurns:
 		return WriteTurns(w, g)
@@ -81,7 +82,7 @@ func (c *Converter) Read(r io.Reader) error {
 // game writes one game. An error of W is none of the game's.
 func (c *Converter) game(g *Game) error {
 	var b bytes.Buffer
-	if err := c.To.write(&b, g); err != nil {
+	if err := c.To.Write(&b, g); err != nil {
 		return err
 	}
 	if c.Err == nil {

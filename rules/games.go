@@ -22,6 +22,7 @@ type Game struct {
 	Resigned bool    // the Moves stop before the game is over
 	Variant  Variant
 	Moves    []Move
+	Names    [2]string // of the players, by Color; empty if unknown. SGF alone has them
 }
 
 // ParseGame reads a line of a move list. It does not ask whether the Moves are legal, but if one cannot be read the first

@@ -470,6 +470,9 @@ func (g *sgfGame) finish() {
 		g.game.Outcome = stated
 	}
 	g.game.Resigned = !over
+	if g.names != sgfNames {
+		g.game.Names = g.names
+	}
 	switch {
 	case stated != Unfinished && stated != g.game.Outcome:
 		g.fail(g.resultLine, fmt.Errorf("RE is %q, but the game ends in %v", abridge(g.result), g.game.Outcome))
@@ -538,11 +541,20 @@ func WriteSGF(w io.Writer, g *Game) error {
 	if _, err := g.Replay(); err != nil {
 		return err
 	}
-	id := strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(g.ID)
-	out := fmt.Appendf(nil, "(;GM[24]VV[2]SU[%s]GN[%s]\nP0[id \"%s\"]P1[id \"%s\"]\n", setup, id, sgfNames[0], sgfNames[1])
+	names := sgfNames
+	for c, name := range g.Names {
+		if name != "" {
+			names[c] = name
+		}
+	}
+	out := fmt.Appendf(nil, "(;GM[24]VV[2]SU[%s]GN[%s]\nP0[id \"%s\"]P1[id \"%s\"]\n", setup, sgfText(g.ID), sgfText(names[0]), sgfText(names[1]))
 	switch g.Outcome {
 	case WhiteWins, BlackWins:
-		out = fmt.Appendf(out, "RE[Game won by %s]\n", sgfNames[g.Outcome-WhiteWins])
+		if names == sgfNames {
+			out = fmt.Appendf(out, "RE[Game won by %s]\n", names[g.Outcome-WhiteWins])
+		} else { // two players may have the same name
+			out = fmt.Appendf(out, "RE[%v+]\n", Color(g.Outcome-WhiteWins))
+		}
 	case Draw:
 		out = append(out, "RE[The game is a draw]\n"...)
 	}
@@ -580,6 +592,17 @@ func WriteSGF(w io.Writer, g *Game) error {
 	}
 	_, err := w.Write(append(out, ")\n"...))
 	return err
+}
+
+// sgfText is a text as a value of a property: blanks for what is not to be printed.
+func sgfText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(s)
 }
 
 // sgfPoint is a Point as Boardspace writes it, such as G 11.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -390,4 +391,47 @@ func FuzzReadSGF(f *testing.F) {
 			t.Fatalf("ok=%d bad=%d, %v: want %d and %d", ok, bad, err, good, faults)
 		}
 	})
+}
+
+// Names are written, whatever is in them, and read back; those that stand for none are none.
+func TestSGFNames(t *testing.T) {
+	won := rules.RandomGame(rules.Blitz(), rules.Rows, rand.New(rand.NewPCG(1, 1)))
+	won.ID = "a"
+	open := won
+	open.Moves, open.Outcome, open.Resigned = won.Moves[:20], rules.WhiteWins, true
+	for _, names := range [][2]string{
+		{}, {"Ann", "Bob"}, {"same", "same"}, {"a]b", `c\d"e`}, {`"`, "Game won by Ann."}, {"", "Bob"}, {"line\nline", "tab\tid"}, {"White", "Black"},
+	} {
+		for _, g := range []rules.Game{won, open} {
+			g.Names = names
+			var b bytes.Buffer
+			if err := rules.WriteSGF(&b, &g); err != nil {
+				t.Fatal(err)
+			}
+			want := names
+			for c := range want {
+				want[c] = strings.Map(func(r rune) rune {
+					if r < ' ' {
+						return ' '
+					}
+					return r
+				}, want[c])
+			}
+			switch names {
+			case [2]string{"White", "Black"}:
+				want = [2]string{}
+			case [2]string{"", "Bob"}:
+				want[0] = "White"
+			}
+			_, _, err := rules.ReadSGF(&b, 1, func(back *rules.Game) error {
+				if back.Names != want || back.Outcome != g.Outcome || back.Resigned != g.Resigned || !slices.Equal(back.Moves, g.Moves) {
+					t.Errorf("%q: got %q, %v", names, back.Names, back.Outcome)
+				}
+				return nil
+			}, noFault(t))
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
