@@ -69,7 +69,11 @@ func (a *analyst) analyse(j *job, s *mcts.Searcher) {
 		ctx, cancel = context.WithTimeout(ctx, j.time)
 		defer cancel()
 	}
-	look := a.model.look(&pos)
+	look, err := a.model.look(&pos)
+	if err != nil {
+		a.send(problem{ID: &j.id, TurnNumber: &j.turn, Error: err.Error()})
+		return
+	}
 	run := search{
 		searcher: s, pos: pos, simulations: j.visits - 1, batch: 1, every: j.every,
 		report: func(r mcts.Root, _ int) { a.send(j.answer(s, &r, &look, true)) },

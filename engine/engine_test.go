@@ -48,7 +48,7 @@ func tiny(t testing.TB, arch string) Params {
 	}
 	p := uniform()
 	p.Model = "tiny"
-	p.Load = func(name string, _ rules.Variant) (Model, error) { return Model{Name: name, Program: program}, nil }
+	p.Load = func(name string, _ rules.Variant) (Model, error) { return Compiled(name, program), nil }
 	return p
 }
 

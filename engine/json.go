@@ -290,8 +290,8 @@ func (a *analyst) describe() any {
 		Arch    string `json:"arch,omitempty"`
 		Kernels string `json:"kernels,omitempty"`
 	}{Name: a.model.Name}
-	if p := a.model.Program; p != nil {
-		d.Arch, d.Kernels = p.Arch().String(), p.ISA()
+	if a.model.Network != nil {
+		d.Arch, d.Kernels = a.model.Arch.String(), a.model.Kernels
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"yinshzero/infer"
 	"yinshzero/net"
 	"yinshzero/rules"
 )
@@ -279,10 +281,12 @@ func TestAnswer(t *testing.T) {
 		}
 		legal := pos.AppendMoves(nil)
 		out := net.Output{Logits: make([]float32, len(legal))}
-		program := model.Program.Clone()
-		program.Forward(net.AppendPlanes(nil, &pos), legal, &out)
-		var more net.Expectation
-		program.Auxiliary(nil, &more)
+		program := model.Network()
+		if err := program.Forward(net.AppendPlanes(nil, &pos), legal, &out); err != nil {
+			t.Fatal(err)
+		}
+		var owners infer.Ownership
+		program.Ownership(&owners)
 		top, sum := out.Logits[0], float32(0)
 		for i, m := range legal {
 			sum += mover.Policy[game.Variant.MoveText(m)]
@@ -300,7 +304,7 @@ func TestAnswer(t *testing.T) {
 		near("winrate of the other", other.RootInfo.Winrate, 1-mover.RootInfo.Winrate)
 		near("scoreLead of the other", *other.RootInfo.ScoreLead, -*mover.RootInfo.ScoreLead)
 		for _, pt := range pos.AppendBoard(nil) {
-			o := more.Ownership[pt.Grid()]
+			o := owners[pt.Grid()]
 			softmax(o[:])
 			near("ownership", mover.Ownership[pt], o[0]-o[2])
 			near("ownership of the other", other.Ownership[pt], o[2]-o[0])
@@ -321,6 +325,27 @@ func TestAnswer(t *testing.T) {
 		}
 		if turn < 25 {
 			pos.Play(game.Moves[turn])
+		}
+	}
+}
+
+// failing is a Network that fails.
+type failing struct{}
+
+func (failing) Forward([]float32, []rules.Move, *net.Output) error { return errors.New("out of order") }
+func (failing) Ownership(*infer.Ownership)                         { panic("asked after a failure") }
+
+// A network that fails is told, and ends neither the session nor the other queries.
+func TestFailingNetwork(t *testing.T) {
+	p := uniform()
+	p.Load = func(name string, _ rules.Variant) (Model, error) {
+		return Model{Name: name, Network: func() infer.Network { return failing{} }}, nil
+	}
+	e := begin(t, JSON, p)
+	for range 2 {
+		e.send(`{"id":"a","moves":[],"maxVisits":9}`)
+		if r := e.reply(); r.ID != "a" || !strings.Contains(r.Error, "out of order") {
+			t.Errorf("got %+v", r)
 		}
 	}
 }

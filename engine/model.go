@@ -15,16 +15,23 @@ import (
 
 // A Model is what judges Positions.
 type Model struct {
-	Name    string       // for people
-	Program *net.Program // nil for mcts.Uniform, which knows nothing
+	Name    string               // for people
+	Network func() infer.Network // makes what judges in one goroutine; nil for mcts.Uniform, which knows nothing
+	Arch    net.Arch             // of the Network
+	Kernels string               // what the Network computes with, for people
+}
+
+// Compiled is the Model of a Program.
+func Compiled(name string, p *net.Program) Model {
+	return Model{Name: name, Network: infer.Compiled(p), Arch: p.Arch(), Kernels: p.ISA()}
 }
 
 // evaluator makes an Evaluator over m. Each belongs to one goroutine.
 func (m Model) evaluator(p infer.Params) mcts.Evaluator {
-	if m.Program == nil {
+	if m.Network == nil {
 		return mcts.Uniform{}
 	}
-	return infer.New(m.Program.Clone(), p)
+	return infer.Over(m.Network, p)
 }
 
 // Params are what a front end finds when it starts.
@@ -139,17 +146,19 @@ type look struct {
 }
 
 // look asks m about pos, which is not over, as it stands: under no symmetry.
-func (m Model) look(pos *rules.Position) look {
+func (m Model) look(pos *rules.Position) (look, error) {
 	legal := pos.AppendMoves(nil)
 	l := look{policy: make([]float32, len(legal))}
-	if m.Program == nil {
+	if m.Network == nil {
 		softmax(l.policy)
-		return l
+		return l, nil
 	}
-	p, out := m.Program.Clone(), net.Output{Logits: l.policy}
-	p.Forward(net.AppendPlanes(nil, pos), legal, &out)
+	network, out := m.Network(), net.Output{Logits: l.policy}
+	if err := network.Forward(net.AppendPlanes(nil, pos), legal, &out); err != nil {
+		return look{}, err
+	}
 	softmax(l.policy)
-	if p.Arch().Has(net.Rings) {
+	if m.Arch.Has(net.Rings) {
 		softmax(out.Rings[:])
 		lead := float32(0)
 		for i, x := range out.Rings {
@@ -157,17 +166,17 @@ func (m Model) look(pos *rules.Position) look {
 		}
 		l.rings = &lead
 	}
-	if p.Arch().Has(net.Ownership) {
-		var more net.Expectation
-		p.Auxiliary(nil, &more)
+	if m.Arch.Has(net.Ownership) {
+		var logits infer.Ownership
+		network.Ownership(&logits)
 		l.ownership = new([rules.NumPoints]float32)
 		for _, pt := range pos.AppendBoard(nil) {
-			owners := more.Ownership[pt.Grid()]
+			owners := logits[pt.Grid()]
 			softmax(owners[:])
 			l.ownership[pt] = owners[0] - owners[2]
 		}
 	}
-	return l
+	return l, nil
 }
 
 // softmax replaces logits by probabilities.

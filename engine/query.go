@@ -391,7 +391,7 @@ func (a *analyst) readPriorities(q *object, r *request) error {
 
 func (a *analyst) readOwnership(q *object, r *request) error {
 	_, err := q.read("includeOwnership", &r.ownership)
-	if p := a.model.Program; err == nil && r.ownership && (p == nil || !p.Arch().Has(net.Ownership)) {
+	if m := a.model; err == nil && r.ownership && (m.Network == nil || !m.Arch.Has(net.Ownership)) {
 		err = fieldf("includeOwnership", "the model %s has no ownership head", a.model.Name)
 	}
 	return err

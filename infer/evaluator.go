@@ -62,7 +62,7 @@ type Evaluator struct {
 
 // A seat is what one goroutine needs to ask the network.
 type seat struct {
-	program *net.Program
+	network Network
 	planes  []float32
 	moves   []rules.Move // the legal Moves under the symmetry
 	out     net.Output
@@ -79,13 +79,23 @@ type entry struct {
 
 // New returns an Evaluator over program, which from then on belongs to the Evaluator. p must be valid.
 func New(program *net.Program, p Params) *Evaluator {
+	first, more := true, Compiled(program)
+	return Over(func() Network {
+		if first {
+			first = false
+			return compiled{program}
+		}
+		return more()
+	}, p)
+}
+
+// Over returns an Evaluator over the Networks that network makes, one for each of p.Cores, all of which must answer alike.
+// p must be valid.
+func Over(network func() Network, p Params) *Evaluator {
 	e := &Evaluator{params: p, cache: make([]entry, p.CacheSize), seats: make([]seat, max(1, p.Cores))}
 	for i := range e.seats {
-		if i > 0 {
-			program = program.Clone()
-		}
 		e.seats[i] = seat{
-			program: program,
+			network: network(),
 			planes:  make([]float32, 0, net.PlaneLen),
 			moves:   make([]rules.Move, 0, rules.MaxMoves),
 			out:     net.Output{Logits: make([]float32, rules.MaxMoves)},
@@ -96,8 +106,8 @@ func New(program *net.Program, p Params) *Evaluator {
 }
 
 // Evaluate fills Prior and Value of every query; on one core it allocates nothing. Prior is the softmax of the network's
-// logits over the legal Moves, Value the probability that White wins less that of Black. It fails if ctx is done, or if
-// the network's answer is not finite: then the weights are of no use.
+// logits over the legal Moves, Value the probability that White wins less that of Black. It fails if ctx is done, if the
+// Network fails, or if its answer is not finite: then the weights are of no use.
 func (e *Evaluator) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 	e.asked = e.asked[:0]
 	for _, q := range batch {
@@ -223,7 +233,9 @@ func (e *Evaluator) ask(ctx context.Context, s *seat, q *mcts.Query, symmetry ru
 	}
 	e.evaluations.Add(1)
 	s.planes = net.AppendPlanes(s.planes[:0], &pos)
-	s.program.Forward(s.planes, legal, &s.out)
+	if err := s.network.Forward(s.planes, legal, &s.out); err != nil {
+		return fmt.Errorf("evaluate %v: %w", &q.Pos, err)
+	}
 
 	copy(q.Prior, s.out.Logits[:len(legal)])
 	wdl := s.out.WDL

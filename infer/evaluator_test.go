@@ -354,6 +354,55 @@ func TestAverageRoot(t *testing.T) {
 	}
 }
 
+// turned is a Network that remembers what it is asked, and fails when it is told to.
+type turned struct {
+	Network
+	asked int
+	fails error
+}
+
+func (n *turned) Forward(planes []float32, legal []rules.Move, out *net.Output) error {
+	n.asked++
+	if n.fails != nil {
+		return n.fails
+	}
+	return n.Network.Forward(planes, legal, out)
+}
+
+// TestOver: any Network is asked as a Program is, one on each core, and answers the same; when it fails, the Position
+// and its reason are told and nothing is remembered.
+func TestOver(t *testing.T) {
+	p := program(t)
+	params := Params{Symmetry: true, CacheSize: 50, Cores: 2}
+	var networks []*turned
+	e := Over(func() Network {
+		n := &turned{Network: Compiled(p)()}
+		networks = append(networks, n)
+		return n
+	}, params)
+	plain := New(p.Clone(), params)
+	ps := positions(40)
+	for _, pos := range ps {
+		a, b := ask(t, e, pos), ask(t, plain, pos)
+		if a.Value != b.Value || !slices.Equal(a.Prior, b.Prior) {
+			t.Fatalf("%v: a Network of its own answers otherwise", &pos)
+		}
+	}
+	if n, _ := e.Counts(); len(networks) != params.Cores || int64(networks[0].asked+networks[1].asked) != n {
+		t.Errorf("%d Networks for %d cores, of which the first was asked %d times for %d evaluations", len(networks), params.Cores, networks[0].asked, n)
+	}
+	fails := errors.New("out of order")
+	for _, n := range networks {
+		n.fails = fails
+	}
+	for range 2 {
+		q := query(rules.New(rules.Blitz()))
+		if err := e.Evaluate(t.Context(), []*mcts.Query{q}); !errors.Is(err, fails) || !strings.Contains(err.Error(), q.Pos.String()) {
+			t.Errorf("a Network that fails: error %v", err)
+		}
+	}
+}
+
 // TestFaults: weights that overflow and a finished context give errors.
 func TestFaults(t *testing.T) {
 	w := net.Init(net.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1)))

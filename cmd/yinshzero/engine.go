@@ -75,5 +75,5 @@ func engineModel(name, dir string, p infer.Params, v rules.Variant) (engine.Mode
 	if err != nil {
 		return engine.Model{}, fmt.Errorf("model %q: %w", name, err)
 	}
-	return engine.Model{Name: name, Program: program}, nil
+	return engine.Compiled(name, program), nil
 }
