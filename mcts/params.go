@@ -84,6 +84,9 @@ func DefaultParams() Params {
 
 const maxBatch = 256
 
+// maxNumber bounds the weights, so that whatever they weigh is finite.
+const maxNumber = 1e9
+
 // maxNodes keeps the index of an edge within an int32: rules.MaxMoves edges a node.
 const maxNodes = 16_000_000
 

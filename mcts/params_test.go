@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"yinshzero/rules"
 )
 
 func TestParams(t *testing.T) {
@@ -20,12 +22,18 @@ func TestParams(t *testing.T) {
 		{"Considered", with(func(p *Params) { p.Considered = 131 })},
 		{"CVisit", with(func(p *Params) { p.CVisit = -1 })},
 		{"CVisit", with(func(p *Params) { p.CVisit = math.Inf(1) })},
+		{"CVisit", with(func(p *Params) { p.CVisit = 2e9 })},
 		{"CScale", with(func(p *Params) { p.CScale = 0 })},
+		{"CScale", with(func(p *Params) { p.CScale = 2e9 })},
 		{"CScale", with(func(p *Params) { p.CScale = nan })},
 		{"CPuct", with(func(p *Params) { p.CPuct = 0 })},
+		{"CPuct", with(func(p *Params) { p.CPuct = 2e9 })},
 		{"CPuctBase", with(func(p *Params) { p.CPuctBase = 0.5 })},
+		{"CPuctBase", with(func(p *Params) { p.CPuctBase = 2e9 })},
 		{"FPU", with(func(p *Params) { p.FPU = nan })},
+		{"FPU", with(func(p *Params) { p.FPU = 2.1 })},
 		{"LCB", with(func(p *Params) { p.LCB = -0.1 })},
+		{"LCB", with(func(p *Params) { p.LCB = 2e9 })},
 		{"Batch", with(func(p *Params) { p.Batch = 0 })},
 		{"Batch", with(func(p *Params) { p.Batch = maxBatch + 1 })},
 		{"MaxNodes", with(func(p *Params) { p.MaxNodes = 0 })},
@@ -38,6 +46,36 @@ func TestParams(t *testing.T) {
 	bad := Params{}
 	if err := bad.Validate(); err == nil || strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("not every fault is reported: %v", err)
+	}
+}
+
+// With the least and the greatest numbers that are valid a search finds its way, by numbers that are finite.
+func TestExtremeParams(t *testing.T) {
+	const tiny = math.SmallestNonzeroFloat64
+	for _, p := range []Params{
+		with(func(p *Params) { p.CVisit, p.CScale, p.CPuct, p.CPuctBase, p.FPU, p.LCB = 0, tiny, tiny, 1, 0, 0 }),
+		with(func(p *Params) {
+			p.CVisit, p.CScale, p.CPuct, p.CPuctBase, p.FPU, p.LCB = maxNumber, maxNumber, maxNumber, maxNumber, 2, maxNumber
+		}),
+	} {
+		for _, p.Root = range policies {
+			if err := p.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			for seed := range uint64(3) {
+				pos := playRandom(rules.New(rules.Mini()), 10, newRand(seed))
+				for s := New(arbitrary, p); pos.Phase() != rules.PhaseOver; {
+					r := search(t, s, pos, 200)
+					for _, e := range r.Edges {
+						if math.IsNaN(float64(e.Error)) {
+							t.Fatalf("%+v", e)
+						}
+					}
+					pos.Play(r.Best)
+					s.Advance(r.Best)
+				}
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcts
 
 import (
+	"fmt"
 	"testing"
 
 	"yinshzero/rules"
@@ -49,6 +50,112 @@ func TestPUCTByHand(t *testing.T) {
 	}
 }
 
+// A turn of several Moves, by hand: White gives Black a Row, who takes it, takes a ring and makes his own ring move. Values
+// go up as they are through five plies of which Black has three in a row, and at each Black's Moves are the worst for White.
+func TestTurnByHand(t *testing.T) {
+	// Such a Position and the Moves on: g gives the Row, x takes it, a and b are rings, m and w are ring moves.
+	var root rules.Position
+	var g, x, a, b, m, w rules.Move
+	for seed := uint64(0); g == x; seed++ {
+		rng := newRand(seed)
+		line := rules.RandomGame(rules.Standard(), rules.Uniform, rng).Moves
+		pos := rules.New(rules.Standard())
+		for i := 0; i+4 < len(line); i++ {
+			at := pos
+			var turns []string
+			for _, m := range line[i : i+4] {
+				turns = append(turns, at.ToMove().String()+" "+at.Phase().String())
+				at.Play(m)
+			}
+			if fmt.Sprint(turns) == "[W move B row B ring B move]" && at.ToMove() == rules.White && at.Phase() == rules.PhaseMoveRing {
+				root, g, x, a, m, w = pos, line[i], line[i+1], line[i+2], line[i+3], at.AppendMoves(nil)[0]
+				break
+			}
+			pos.Play(line[i])
+		}
+	}
+	play := func(pos rules.Position, moves ...rules.Move) rules.Position {
+		for _, m := range moves {
+			pos.Play(m)
+		}
+		return pos
+	}
+	rings := play(root, g, x)
+	for _, b = range rings.AppendMoves(nil) {
+		if b != a {
+			break
+		}
+	}
+	// What the Evaluator says of them: the Moves worth a look with their priors, and White's value.
+	type answer struct {
+		prior map[rules.Move]float32
+		value float32
+	}
+	answers := map[rules.Position]answer{
+		root:                 {map[rules.Move]float32{g: 1}, 0.1},
+		play(root, g):        {map[rules.Move]float32{x: 1}, 0.2},
+		rings:                {map[rules.Move]float32{a: 0.6, b: 0.4}, 0.3},
+		play(rings, a):       {map[rules.Move]float32{m: 1}, -0.5},
+		play(rings, a, m):    {map[rules.Move]float32{w: 1}, -0.9},
+		play(rings, b):       {nil, 0.7},
+		play(rings, a, m, w): {nil, 0.25},
+	}
+	s := New(judge(func(q *Query) error {
+		said, ok := answers[q.Pos]
+		if !ok {
+			t.Fatalf("asked about %v", &q.Pos)
+		}
+		weights(q, func(rules.Move) float64 { return 1 })
+		if said.prior != nil {
+			weights(q, func(m rules.Move) float64 { return float64(said.prior[m]) })
+		}
+		q.Value = said.value
+		return nil
+	}), with(func(p *Params) { p.Root, p.CPuct, p.CPuctBase, p.FPU = PUCT, 1.5, 1e9, 0 }))
+
+	// Where Black takes a ring, with U = 1.5·P·√ΣN/(1+N) and values as he sees them:
+	// third simulation: no visits yet, the greater prior: a, which is worth −0.5 to White;
+	// fourth: a has 0.5 + 0.45, b the node's 0.1 + 0.6: a again, and its m: −0.9, so that Q(a) = −0.7;
+	// fifth: a has 0.7 + 0.3·√2 = 1.124, b has 0.367 + 0.6·√2 = 1.215: b, 0.7;
+	// sixth: a has 0.7 + 0.3·√3 = 1.220, b has −0.7 + 0.3·√3: a, m and White's w: 0.25.
+	for i, leaf := range []struct {
+		line []rules.Move
+		q    float64 // of the root: the mean of all values so far
+	}{
+		{[]rules.Move{g}, (0.1 + 0.2) / 2},
+		{[]rules.Move{g, x}, (0.1 + 0.2 + 0.3) / 3},
+		{[]rules.Move{g, x, a}, (0.1 + 0.2 + 0.3 - 0.5) / 4},
+		{[]rules.Move{g, x, a, m}, (0.1 + 0.2 + 0.3 - 0.5 - 0.9) / 5},
+		{[]rules.Move{g, x, b}, (0.1 + 0.2 + 0.3 - 0.5 - 0.9 + 0.7) / 6},
+		{[]rules.Move{g, x, a, m, w}, (0.1 + 0.2 + 0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 7},
+	} {
+		r := search(t, s, root, 1)
+		if s.Visits(leaf.line...) != 1 {
+			t.Fatalf("simulation %d does not go by %v", i+1, leaf.line)
+		}
+		near(t, fmt.Sprintf("Q after simulation %d", i+1), float64(r.Value), leaf.q)
+	}
+	for _, test := range []struct {
+		line   []rules.Move
+		visits int32
+		q      float64
+	}{
+		{[]rules.Move{g}, 6, (0.2 + 0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 6},
+		{[]rules.Move{g, x}, 5, (0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 5},
+		{[]rules.Move{g, x, a}, 3, (-0.5 - 0.9 + 0.25) / 3},
+		{[]rules.Move{g, x, a, m}, 2, (-0.9 + 0.25) / 2},
+	} {
+		n := &s.nodes[0]
+		for _, m := range test.line {
+			n = &s.nodes[s.edgesOf(n)[s.find(n, m)].child]
+		}
+		if n.visits != test.visits {
+			t.Errorf("%v has %d visits: want %d", test.line, n.visits, test.visits)
+		}
+		near(t, fmt.Sprintf("Q(%v)", test.line), n.q, test.q)
+	}
+}
+
 func TestChoosePUCT(t *testing.T) {
 	white, _ := toMove()
 	m := white.AppendMoves(nil)
@@ -87,29 +194,33 @@ func TestChoosePUCT(t *testing.T) {
 	}
 }
 
-// Of proven wins the shortest is played, of proven losses the longest.
+// Of proven wins the shortest is played, of proven losses and draws the longest, and a draw rather than a loss.
 func TestPlies(t *testing.T) {
 	white, _ := toMove()
 	m := white.AppendMoves(nil)
 	forPolicies(t, func(t *testing.T, p Params) {
 		for _, test := range []struct {
-			name    string
-			outcome rules.Outcome
-			first   int32
-			want    rules.Move
-			plies   int32
+			name   string
+			first  rules.Outcome
+			in     int32 // plies of the first Move; the second takes 2
+			second rules.Outcome
+			want   rules.Move
+			plies  int32
 		}{
-			{"win", rules.WhiteWins, 3, m[1], 3},
-			{"equal wins", rules.WhiteWins, 2, m[0], 3},
-			{"loss", rules.BlackWins, 3, m[0], 4},
-			{"equal losses", rules.BlackWins, 2, m[0], 3},
+			{"win", rules.WhiteWins, 3, rules.WhiteWins, m[1], 3},
+			{"equal wins", rules.WhiteWins, 2, rules.WhiteWins, m[0], 3},
+			{"loss", rules.BlackWins, 3, rules.BlackWins, m[0], 4},
+			{"equal losses", rules.BlackWins, 2, rules.BlackWins, m[0], 3},
+			{"draw", rules.Draw, 3, rules.Draw, m[0], 4},
+			{"shorter draw", rules.Draw, 1, rules.Draw, m[1], 3},
+			{"equal draws", rules.Draw, 2, rules.Draw, m[0], 3},
+			{"long loss or draw", rules.BlackWins, 9, rules.Draw, m[1], 3},
+			{"win or long draw", rules.Draw, 9, rules.WhiteWins, m[1], 3},
 		} {
 			s := handMade(p, white, 0, 0)
 			s.nodes[0].count = 2
-			for i := range s.nodes[1:] {
-				s.nodes[1+i].outcome, s.nodes[1+i].plies = test.outcome, 2
-			}
-			s.nodes[1].plies = test.first
+			s.nodes[1].outcome, s.nodes[1].plies = test.first, test.in
+			s.nodes[2].outcome, s.nodes[2].plies = test.second, 2
 			s.update(&s.nodes[0])
 			if got := s.choose(); got != test.want || s.nodes[0].plies != test.plies {
 				t.Errorf("%s: chooses %v in %d: want %v in %d", test.name, got, s.nodes[0].plies, test.want, test.plies)

@@ -126,6 +126,9 @@ func (s *Searcher) reserve(simulations int) {
 	s.nodes = slices.Grow(s.nodes, min(simulations+1, max(1, s.params.MaxNodes-len(s.nodes))))
 }
 
+// maxVisits keeps N within an int32: the tree counts as full when its root has so many.
+const maxVisits = 1 << 30
+
 // done reports whether the search is to stop.
 func (s *Searcher) done(ctx context.Context) bool {
 	return s.nodes[0].outcome != rules.Unfinished || len(s.nodes) >= s.params.MaxNodes || ctx.Err() != nil

@@ -494,7 +494,8 @@ func TestFreshRoot(t *testing.T) {
 			pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
 			var searched []rules.Position
 			for range 6 {
-				r := search(t, s, pos, 60)
+				search(t, s, pos, 20)
+				r := search(t, s, pos, 40) // a search in pieces asks once
 				searched = append(searched, pos)
 				if fresh || len(searched) == 1 {
 					if r.Raw != 0.25 {
@@ -518,6 +519,34 @@ func TestFreshRoot(t *testing.T) {
 			if !slices.Equal(roots, searched) {
 				t.Errorf("fresh %v: %d roots asked about, want %d", fresh, len(roots), len(searched))
 			}
+		}
+	})
+}
+
+// A search that is stopped at once gives what the tree has, with FreshRoot too.
+func TestStopFreshRoot(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		p.FreshRoot = true
+		ctx, cancel := context.WithCancel(t.Context())
+		s := New(judge(func(q *Query) error {
+			arbitrary(q)
+			return ctx.Err()
+		}), p)
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		r, err := s.Search(ctx, pos, Budget{Simulations: 100}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pos.Play(r.Best)
+		s.Advance(r.Best)
+		cancel()
+		if r, err = s.Search(ctx, pos, Budget{Simulations: 100}, nil); err != nil || r.Simulations != 0 {
+			t.Fatalf("%d simulations, error %v", r.Simulations, err)
+		}
+		checkTree(t, s)
+		checkRoot(t, r, pos)
+		if visits := s.Visits(r.Best); visits == 0 {
+			t.Error("the Move has no visits: the tree was lost")
 		}
 	})
 }
@@ -615,6 +644,24 @@ func TestFullTree(t *testing.T) {
 		}
 		if r = search(t, s, rules.New(rules.Standard()), 100); r.Simulations != 0 {
 			t.Errorf("%d simulations in a full tree", r.Simulations)
+		}
+	})
+}
+
+// Without the solver a search can go to the ends of few games for ever: it is over before N is beyond its type.
+func TestMostVisits(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p Params) {
+		p.Solver = false
+		s := New(arbitrary, p)
+		pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
+		search(t, s, pos, 20)
+		s.nodes[0].visits = maxVisits - 7
+		for _, want := range []int{7, 0} {
+			r, err := s.Search(t.Context(), pos, Budget{Simulations: 100}, nil)
+			if err != nil || r.Simulations < want || r.Simulations >= want+p.Batch {
+				t.Errorf("%d simulations, error %v: want %d", r.Simulations, err, want)
+			}
+			checkRoot(t, r, pos)
 		}
 	})
 }
@@ -757,20 +804,36 @@ var relative = judge(func(q *Query) error {
 
 // shape is a hash of the pieces seen by a side, the same for all twelve images of the board.
 func shape(pos *rules.Position, side rules.Color) uint64 {
-	least := uint64(math.MaxUint64)
-	for s := range rules.Symmetry(rules.NumSymmetries) {
-		h := uint64(0)
-		for pt := range rules.Point(rules.NumPoints) {
-			piece := pos.At(s.Point(pt))
-			if side == rules.Black {
-				piece = [...]rules.Piece{rules.Empty, rules.BlackRing, rules.WhiteRing, rules.BlackMarker, rules.WhiteMarker}[piece]
-			}
-			h = h*1099511628211 + uint64(piece) + 1
+	var hashes [rules.NumSymmetries]uint64
+	for pt := range rules.Point(rules.NumPoints) {
+		piece := pos.At(pt)
+		if piece == rules.Empty {
+			continue
 		}
-		least = min(least, mix(h))
+		if side == rules.Black {
+			piece = [...]rules.Piece{rules.Empty, rules.BlackRing, rules.WhiteRing, rules.BlackMarker, rules.WhiteMarker}[piece]
+		}
+		for s := range hashes {
+			hashes[s] += pieceKeys[piece][images[s][pt]]
+		}
 	}
-	return least
+	return slices.Min(hashes[:])
 }
+
+// images are the Points' under each symmetry, pieceKeys are hashes of pieces on Points.
+var images, pieceKeys = func() (images [rules.NumSymmetries][rules.NumPoints]rules.Point, keys [5][rules.NumPoints]uint64) {
+	for s := range images {
+		for pt := range images[s] {
+			images[s][pt] = rules.Symmetry(s).Point(rules.Point(pt))
+		}
+	}
+	for piece := range keys {
+		for pt := range keys[piece] {
+			keys[piece][pt] = mix(uint64(1 + 100*piece + pt))
+		}
+	}
+	return images, keys
+}()
 
 // swapped is pos with the colours exchanged.
 func swapped(t *testing.T, pos rules.Position) rules.Position {
@@ -791,38 +854,65 @@ func swapped(t *testing.T, pos rules.Position) rules.Position {
 	return p
 }
 
-// A turned board or exchanged colours change nothing that they should not.
+// A turned board, by any symmetry, or exchanged colours change nothing that they should not: early, and where the solver
+// proves things. Of Moves that are as good as each other the lower one is best, which a turn may change.
 func TestSymmetry(t *testing.T) {
+	simulations := 80
 	if testing.Short() {
-		t.Skip("searches with a slow evaluator")
+		simulations = 12
 	}
+	var starts []rules.Position
+	for seed, v := range []rules.Variant{rules.Mini(), rules.Blitz(), rules.Standard()} {
+		starts = append(starts, playRandom(rules.New(v), 2*int(v.Rings)+7, newRand(uint64(seed))))
+	}
+	starts = append(starts, endings(rules.Mini(), 2, 3, newRand(5))...)
 	forPolicies(t, func(t *testing.T, p Params) {
-		for seed, v := range []rules.Variant{rules.Mini(), rules.Blitz(), rules.Standard()} {
-			rng := newRand(uint64(seed))
-			pos := playRandom(rules.New(v), 2*int(v.Rings)+7, rng)
-			if pos.Phase() == rules.PhaseOver {
-				t.Fatal("the game is over")
-			}
+		proven := 0
+		for _, pos := range starts {
 			s := New(relative, p)
-			want := search(t, s, pos, 120)
+			want := search(t, s, pos, simulations)
 			want.Edges = slices.Clone(want.Edges)
-			compare := func(name string, image rules.Position, move func(rules.Move) rules.Move, sign float32) {
-				got := search(t, s, image, 120)
-				if got.Best != move(want.Best) || got.Value != sign*want.Value || got.Proven != want.Proven {
-					t.Errorf("%s: best %v, value %v: want %v, %v", name, got.Best, got.Value, move(want.Best), sign*want.Value)
+			edge := func(r Root, m rules.Move) RootEdge {
+				return r.Edges[slices.IndexFunc(r.Edges, func(e RootEdge) bool { return e.Move == m })]
+			}
+			compare := func(name string, image rules.Position, move func(rules.Move) rules.Move, color func(rules.Outcome) rules.Outcome, sign float32) {
+				s.Reset()
+				got := search(t, s, image, simulations)
+				if got.Value != sign*want.Value || got.Raw != sign*want.Raw || got.Proven != want.Proven || got.Simulations != want.Simulations {
+					t.Fatalf("%v, %s: %+v is the image of %+v", &pos, name, got, want)
+				}
+				same := func(g, e RootEdge) bool {
+					return g.Visits == e.Visits && g.Value == sign*e.Value && math.Abs(float64(g.Policy-e.Policy)) <= 1e-6 &&
+						g.Error == e.Error && g.Proven == color(e.Proven) && g.Plies == e.Plies
 				}
 				for _, e := range want.Edges {
-					i, _ := slices.BinarySearchFunc(got.Edges, move(e.Move), func(e RootEdge, m rules.Move) int { return int(e.Move) - int(m) })
-					if g := got.Edges[i]; g.Visits != e.Visits || g.Value != sign*e.Value || math.Abs(float64(g.Policy-e.Policy)) > 1e-6 {
-						t.Fatalf("%s: edge %+v is the image of %+v", name, g, e)
+					if e.Proven != rules.Unfinished {
+						proven++
+					}
+					if g := edge(got, move(e.Move)); !same(g, e) {
+						t.Fatalf("%v, %s: edge %+v is the image of %+v", &pos, name, g, e)
 					}
 				}
+				g, e := edge(got, got.Best), edge(want, want.Best)
+				if want.Proven && (g.Proven != color(e.Proven) || g.Plies != e.Plies) || !want.Proven && g.Move != move(e.Move) {
+					t.Errorf("%v, %s: best %+v is the image of %+v", &pos, name, g, e)
+				}
 			}
-			for _, sym := range []rules.Symmetry{1, 3, 7, 10} {
-				compare(fmt.Sprintf("%s symmetry %d", v.Name, sym), sym.Position(pos),
-					func(m rules.Move) rules.Move { return sym.Move(m, pos.RowLength()) }, 1)
+			for sym := range rules.Symmetry(rules.NumSymmetries) {
+				compare(fmt.Sprintf("symmetry %d", sym), sym.Position(pos),
+					func(m rules.Move) rules.Move { return sym.Move(m, pos.RowLength()) },
+					func(o rules.Outcome) rules.Outcome { return o }, 1)
 			}
-			compare(v.Name+" colours", swapped(t, pos), func(m rules.Move) rules.Move { return m }, -1)
+			compare("colours", swapped(t, pos), func(m rules.Move) rules.Move { return m },
+				func(o rules.Outcome) rules.Outcome {
+					if o == rules.WhiteWins || o == rules.BlackWins {
+						o ^= rules.WhiteWins ^ rules.BlackWins
+					}
+					return o
+				}, -1)
+		}
+		if proven == 0 {
+			t.Error("nothing was proven")
 		}
 	})
 }

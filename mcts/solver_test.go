@@ -122,6 +122,7 @@ func TestSolver(t *testing.T) {
 					if o := minimax(next, memo); o != want {
 						t.Fatalf("%v: best %v leads to %v: want %v", &pos, r.Best, o, want)
 					}
+					checkProof(t, s, pos, r)
 				}
 				t.Logf("%v, %d of %d nodes proven", results, proven, nodes)
 				if len(results) < 3 && !testing.Short() {
@@ -129,6 +130,28 @@ func TestSolver(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// checkProof fails unless the line of each proven Move takes it to the end in as many plies as it says, with its outcome,
+// and the line of a proven root begins with the best.
+func checkProof(t *testing.T, s *Searcher, pos rules.Position, r Root) {
+	t.Helper()
+	if line := s.AppendLine(nil); r.Proven && line[0] != r.Best {
+		t.Fatalf("%v: best %v, line %v", &pos, r.Best, line)
+	}
+	for _, e := range r.Edges {
+		if e.Proven == rules.Unfinished {
+			continue
+		}
+		line := s.AppendLine([]rules.Move{e.Move}, e.Move)
+		end := pos
+		for _, m := range line {
+			end.Play(m)
+		}
+		if res, _ := end.Result(); res.Outcome != e.Proven || len(line) != int(e.Plies) {
+			t.Fatalf("%v: the line of %+v is %v and ends with %v", &pos, e, line, res)
+		}
 	}
 }
 
