@@ -1,15 +1,18 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,10 +74,11 @@ func TestMemoryWarning(t *testing.T) {
 // soakLeast leaves ten minutes before the first quarter ends.
 const soakLeast = 40 * time.Minute
 
-// A usage is what a process holds at a moment.
+// A usage is what a process holds at a moment, and what it has done for it.
 type usage struct {
 	at         time.Duration
-	heap, rss  uint64 // bytes; the heap after a collection; rss is 0 where it is not known
+	cpu        time.Duration // of all cores; 0 where it is not known
+	heap, rss  uint64        // bytes; the heap after a collection; rss is 0 where it is not known
 	goroutines int
 	positions  int64
 }
@@ -84,7 +88,7 @@ func measure(begun time.Time, positions int64) usage {
 	runtime.GC() // what finalizers have let go
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	u := usage{at: time.Since(begun), heap: m.HeapAlloc, goroutines: runtime.NumGoroutine(), positions: positions}
+	u := usage{at: time.Since(begun), cpu: cpuTime(), heap: m.HeapAlloc, goroutines: runtime.NumGoroutine(), positions: positions}
 	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 		var size, resident uint64
 		if _, err := fmt.Sscan(string(b), &size, &resident); err == nil {
@@ -94,9 +98,91 @@ func measure(begun time.Time, positions int64) usage {
 	return u
 }
 
-// TestSoak lets a run whose window is soon full go on and on: the heap after a collection and the number of goroutines stay
-// what they are. With -soak it runs for so long, prints what it holds and how fast it is sixty times. The hub remembers the games of ten
-// minutes, to know one that comes twice: nothing shorter than soakLeast shows what is flat.
+// cpuTime is what the process has taken of all cores, in its own code and in the kernel's, as Linux tells it; elsewhere 0.
+func cpuTime() time.Duration {
+	b, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name, in brackets, may hold spaces
+	if len(fields) < 13 {
+		return 0
+	}
+	ticks := int64(0)
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100)
+}
+
+// unsteady is what speaks against a soak: the least heap or number of goroutines is larger in the second half of it than in the
+// first, or less comes of a second of CPU time in its last third than in its first. Time by the clock would judge the machine.
+func unsteady(used []usage) (faults []string) {
+	used = used[len(used)/4:] // what comes first fills windows, caches and pools
+	least := func(u []usage, of func(usage) uint64) uint64 {
+		return of(slices.MinFunc(u, func(a, b usage) int { return int(int64(of(a)) - int64(of(b))) }))
+	}
+	half := len(used) / 2
+	for _, q := range []struct {
+		name  string
+		of    func(usage) uint64
+		slack uint64 // what is in hand at the moment differs
+	}{
+		{"KiB of heap", func(u usage) uint64 { return u.heap >> 10 }, 2048},
+		{"goroutines", func(u usage) uint64 { return uint64(u.goroutines) }, 8},
+	} {
+		early, late := least(used[:half], q.of), least(used[half:], q.of)
+		if late > early+early/20+q.slack {
+			faults = append(faults, fmt.Sprintf("%d %s at least in the first half and %d in the second: something grows", early, q.name, late))
+		}
+	}
+	rate := func(from, to usage) float64 {
+		return float64(to.positions-from.positions) / (to.cpu - from.cpu).Seconds()
+	}
+	last := len(used) - 1
+	if used[0].cpu == 0 {
+		return faults
+	}
+	// Other programs in the other half of a core make a second of it worth up to a third less.
+	if early, late := rate(used[0], used[last/3]), rate(used[last-last/3], used[last]); !(late > early*2/3) {
+		faults = append(faults, fmt.Sprintf("%.1f positions a second of CPU time in the first third and %.1f in the last: something takes longer and longer", early, late))
+	}
+	return faults
+}
+
+// TestUnsteady gives soaks in which one thing goes wrong.
+func TestUnsteady(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		of   func(i int, u *usage)
+	}{
+		{"", func(int, *usage) {}},
+		{"", func(i int, u *usage) { u.heap += uint64(i%7) << 20 }}, // up and down
+		{"", func(i int, u *usage) { u.cpu = 0 }},
+		{"KiB of heap", func(i int, u *usage) { u.heap += uint64(i) << 18 }},
+		{"goroutines", func(i int, u *usage) { u.goroutines += i }},
+		{"CPU time", func(i int, u *usage) { u.cpu += time.Duration(i*i) * 20 * time.Millisecond }},
+	} {
+		used := make([]usage, 60)
+		for i := range used {
+			used[i] = usage{cpu: time.Duration(i+1) * time.Second, heap: 40 << 20, goroutines: 50, positions: int64(i) * 100}
+			c.of(i, &used[i])
+		}
+		faults := unsteady(used)
+		if got := strings.Join(faults, "; "); (c.want == "") != (got == "") || len(faults) > 1 || !strings.Contains(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestSoak lets a run whose window is soon full go on and on: the heap after a collection, the number of goroutines and what
+// comes of a second of CPU time stay what they are. With -soak it runs for so long, and prints what it holds and how fast it is
+// sixty times. The hub remembers the games of ten minutes, to know one that comes twice: nothing shorter than soakLeast shows
+// what is flat.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
@@ -109,7 +195,7 @@ func TestSoak(t *testing.T) {
 	var r *Run
 	var used []usage
 	begun, next := time.Now(), time.Duration(0)
-	logTo(&p, func(msg string) {
+	p.Log = slog.New(&listener{Handler: slog.DiscardHandler, heard: func(msg string) { // a memo would grow
 		if msg != "candidate" {
 			return
 		}
@@ -120,12 +206,13 @@ func TestSoak(t *testing.T) {
 		next = now + *soak/60
 		u := measure(begun, r.window.Total())
 		used = append(used, u)
-		t.Logf("%7s  %8d positions  %6.1f/s  heap %6.2f MiB  rss %6.1f MiB  %3d goroutines", u.at.Round(time.Second), u.positions,
-			float64(u.positions)/u.at.Seconds(), float64(u.heap)/(1<<20), float64(u.rss)/(1<<20), u.goroutines)
+		t.Logf("%7s  %8d positions  %6.1f/s  %6.1f/s of CPU time  heap %6.2f MiB  rss %6.1f MiB  %3d goroutines", u.at.Round(time.Second), u.positions,
+			float64(u.positions)/u.at.Seconds(), float64(u.positions)/u.cpu.Seconds(), float64(u.heap)/(1<<20), float64(u.rss)/(1<<20), u.goroutines)
 		if *soak > 0 && now >= *soak || *soak == 0 && len(used) == 12 {
 			cancel()
 		}
-	})
+	}})
+	p.Hub.Log = p.Log
 	r, err := Open(ctx, p)
 	if err != nil {
 		t.Fatal(err)
@@ -140,19 +227,12 @@ func TestSoak(t *testing.T) {
 	if n := len(used); n < 6 {
 		t.Fatalf("%d measurements: too few to judge", n)
 	}
-	used = used[len(used)/4:] // what comes first fills windows, caches and pools
-	least := func(u []usage, of func(usage) uint64) uint64 {
-		return of(slices.MinFunc(u, func(a, b usage) int { return int(int64(of(a)) - int64(of(b))) }))
-	}
-	half := len(used) / 2
-	for name, of := range map[string]func(usage) uint64{
-		"heap":       func(u usage) uint64 { return u.heap >> 10 },
-		"goroutines": func(u usage) uint64 { return uint64(u.goroutines) },
-	} {
-		early, late := least(used[:half], of), least(used[half:], of)
-		slack := map[string]uint64{"heap": 2048, "goroutines": 8}[name] // KiB: what is in hand at the moment differs
-		if late > early+early/20+slack {
-			t.Errorf("%s: %d at least in the first half and %d in the second: something grows", name, early, late)
+	if *soak == 0 { // of seconds nobody can say how fast they are
+		for i := range used {
+			used[i].cpu = 0
 		}
+	}
+	for _, fault := range unsteady(used) {
+		t.Error(fault)
 	}
 }
