@@ -10,8 +10,9 @@ import (
 	"yinshzero/rules"
 )
 
-// fill makes of a sample what the network is shown and what it is to answer, all from the side to move.
-func (p Params) fill(e *graph.Example, s *data.Sample) (err error) {
+// Fill makes of a sample what the network is shown and what it is to answer, all from the side to move; every target it has
+// weighs 1. It uses e's memory again. The error names the sample's ply and a target that is no legal Move.
+func (p Params) Fill(e *graph.Example, s *data.Sample) (err error) {
 	own := s.Pos.ToMove()
 	e.Planes = net.AppendPlanes(e.Planes[:0], &s.Pos)
 	e.Legal = s.Pos.AppendMoves(e.Legal[:0])

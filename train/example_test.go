@@ -48,7 +48,7 @@ func TestFill(t *testing.T) {
 			Value: 0.5, Outcome: rules.WhiteWins, Reason: rules.RingsTaken, Ply: 4, Plies: 60,
 		}
 		var e graph.Example
-		if err := p.fill(&e, &s); err != nil {
+		if err := p.Fill(&e, &s); err != nil {
 			t.Fatal(err)
 		}
 		want, rings := [3]float32{0.75 + 0.25*0.75, 0, 0.25 * 0.25}, 5
@@ -84,19 +84,19 @@ func TestFill(t *testing.T) {
 		}
 
 		s.Kind, s.Policy, s.Reply = data.Fast, nil, nil
-		if err := p.fill(&e, &s); err != nil || e.PolicyWeight != 0 || e.ValueWeight != 1 || e.ReplyWeight != 0 || e.EndWeight != 1 {
+		if err := p.Fill(&e, &s); err != nil || e.PolicyWeight != 0 || e.ValueWeight != 1 || e.ReplyWeight != 0 || e.EndWeight != 1 {
 			t.Errorf("a fast ply: weights %v, %v, %v and %v, %v", e.PolicyWeight, e.ValueWeight, e.ReplyWeight, e.EndWeight, err)
 		}
 		s.Reason = rules.Resigned
-		if err := p.fill(&e, &s); err != nil || e.ValueWeight != 1 || e.EndWeight != 0 {
+		if err := p.Fill(&e, &s); err != nil || e.ValueWeight != 1 || e.EndWeight != 0 {
 			t.Errorf("a resigned game: weights %v and %v, %v", e.ValueWeight, e.EndWeight, err)
 		}
 		s.Kind, s.Policy = data.Full, []data.Visit{{Move: rules.Pass, Weight: 1}}
-		if err := p.fill(&e, &s); err == nil || !strings.Contains(err.Error(), "ply 4: policy: the target has the illegal move") {
+		if err := p.Fill(&e, &s); err == nil || !strings.Contains(err.Error(), "ply 4: policy: the target has the illegal move") {
 			t.Errorf("an illegal target: got error %v", err)
 		}
 		s.Policy[0].Move, s.Reply = legal[0], []data.Visit{{Move: rules.Pass, Weight: 1}}
-		if err := p.fill(&e, &s); err == nil || !strings.Contains(err.Error(), "ply 4: reply: the target has the illegal move") {
+		if err := p.Fill(&e, &s); err == nil || !strings.Contains(err.Error(), "ply 4: reply: the target has the illegal move") {
 			t.Errorf("an illegal reply: got error %v", err)
 		}
 		pos.Play(legal[0])
@@ -126,7 +126,7 @@ func TestFillPlies(t *testing.T) {
 	for left, want := range map[int32]int{1: 0, 7: 0, 8: 1, 15: 1, 16: 2, 119: 14, 120: 15, 127: 15, 128: 15, 200: 15} {
 		var e graph.Example
 		s := data.Sample{Pos: rules.New(rules.Standard()), Last: rules.New(rules.Standard()), Kind: data.Fast, Ply: 3, Plies: 3 + left}
-		if err := params().fill(&e, &s); err != nil || e.Plies != want {
+		if err := params().Fill(&e, &s); err != nil || e.Plies != want {
 			t.Errorf("%d plies left: class %d, %v, want %d", left, e.Plies, err, want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestFillAllocates(t *testing.T) {
 	p := params()
 	if n := testing.AllocsPerRun(5, func() {
 		for i := range all {
-			if err := p.fill(&e, &all[i]); err != nil {
+			if err := p.Fill(&e, &all[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -201,7 +201,7 @@ func TestSymmetricTargets(t *testing.T) {
 	}
 	losses := func(s *data.Sample) [7]float64 {
 		var e graph.Example
-		if err := p.fill(&e, s); err != nil {
+		if err := p.Fill(&e, s); err != nil {
 			t.Fatal(err)
 		}
 		g.Set(0, &e)

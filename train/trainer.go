@@ -74,7 +74,7 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 	t.drawn++
 	policy, reply := balance(t.batch)
 	for i := range t.batch {
-		if err := t.params.fill(&t.example, &t.batch[i]); err != nil {
+		if err := t.params.Fill(&t.example, &t.batch[i]); err != nil {
 			return fail(err)
 		}
 		t.example.PolicyWeight *= policy

@@ -3,80 +3,45 @@ package main
 import (
 	"math/rand/v2"
 
-	"yinshzero/net"
+	"yinshzero/data"
 	"yinshzero/net/graph"
 	"yinshzero/rules"
+	"yinshzero/train"
 )
 
-// randomBatch returns rows to learn from: the Positions of standard games of random Moves, each with the targets of every
-// head. What the games decided is true to them; the shares of the Moves are drawn.
-func randomBatch(rows int, rng *rand.Rand) []graph.Example {
-	batch := make([]graph.Example, 0, rows)
-	for len(batch) < rows {
-		game := rules.RandomGame(rules.Standard(), rules.Uniform, rng)
-		positions := []rules.Position{rules.New(game.Variant)}
-		for i, m := range game.Moves {
-			next := positions[i]
-			next.Play(m)
-			positions = append(positions, next)
-		}
-		last := len(game.Moves)
-		shares := make([][]float32, last)
-		for i := range shares {
-			shares[i] = randomShares(positions[i].NumMoves(), rng)
-		}
-		for i := range min(last, rows-len(batch)) {
-			batch = append(batch, example(positions, shares, i))
+// randomBatch returns rows to learn from: the Positions of standard games of random Moves, with the targets that training
+// gives them. What the games decided is true to them; the policies are drawn.
+func randomBatch(rows int, rng *rand.Rand) (batch []graph.Example, err error) {
+	for {
+		for s, err := range randomRecord(rng).Samples() {
+			if err != nil {
+				return nil, err
+			}
+			var e graph.Example
+			if err := (train.Params{}).Fill(&e, &s); err != nil {
+				return nil, err
+			}
+			if batch = append(batch, e); len(batch) == rows {
+				return batch, nil
+			}
 		}
 	}
-	return batch
 }
 
-// example is the row of Position i of a game that the last of the Positions ended.
-func example(positions []rules.Position, shares [][]float32, i int) graph.Example {
-	pos, end := &positions[i], &positions[len(positions)-1]
-	own := pos.ToMove()
-	e := graph.Example{
-		Planes: net.AppendPlanes(nil, pos),
-		Legal:  pos.AppendMoves(nil), Policy: shares[i], PolicyWeight: 1,
-		Rings:       min(max(end.Taken(own)-end.Taken(own.Other()), -net.NumRings/2), net.NumRings/2) + net.NumRings/2,
-		ValueWeight: 1,
-		Plies:       min((len(shares)-i)/net.PliesStep, net.NumPlies-1),
-		EndWeight:   1,
-	}
-	result, _ := end.Result()
-	value := result.Outcome.Value() // White's
-	if own == rules.Black {
-		value = -value
-	}
-	e.WDL[1-int(value)] = 1
-	for j := i + 1; j < len(shares); j++ {
-		if positions[j].ToMove() != own {
-			e.ReplyLegal, e.Reply, e.ReplyWeight = positions[j].AppendMoves(nil), shares[j], 1
-			break
+// randomRecord is a standard game of random Moves; of every search that there might have been, every legal Move has a share.
+func randomRecord(rng *rand.Rand) *data.Record {
+	game := rules.RandomGame(rules.Standard(), rules.Uniform, rng)
+	r := &data.Record{Variant: game.Variant}
+	pos := rules.New(game.Variant)
+	for _, m := range game.Moves {
+		ply := data.Ply{Move: m, Kind: data.Full}
+		for _, legal := range pos.AppendMoves(nil) {
+			ply.Policy = append(ply.Policy, data.Visit{Move: legal, Weight: uint16(1 + 1000*rng.ExpFloat64())})
 		}
+		r.Plies = append(r.Plies, ply)
+		pos.Play(m)
 	}
-	for cell := range e.Owners {
-		e.Owners[cell] = 1
-	}
-	for class, c := range map[uint8]rules.Color{0: own, 2: own.Other()} {
-		for _, pt := range end.AppendMarkers(nil, c) {
-			e.Owners[pt.Grid()] = class
-		}
-	}
-	return e
-}
-
-// randomShares returns n numbers above 0 that sum to 1.
-func randomShares(n int, rng *rand.Rand) []float32 {
-	shares, sum := make([]float32, n), 0.0
-	for i := range shares {
-		v := rng.ExpFloat64()
-		shares[i] = float32(v)
-		sum += v
-	}
-	for i := range shares {
-		shares[i] /= float32(sum)
-	}
-	return shares
+	r.Result, _ = pos.Result()
+	r.Final = pos.Hash()
+	return r
 }

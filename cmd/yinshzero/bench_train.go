@@ -61,7 +61,10 @@ func trainingSpeed(ctx context.Context, a net.Arch, p graph.Params, length time.
 		return 0, err
 	}
 	solver.LR = 1e-4
-	batch := randomBatch(p.Batch, seed.New(1).Child("batch", 0).Rand())
+	batch, err := randomBatch(p.Batch, seed.New(1).Child("batch", 0).Rand())
+	if err != nil {
+		return 0, err
+	}
 	for i := range batch {
 		g.Set(i, &batch[i])
 	}

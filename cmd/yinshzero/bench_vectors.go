@@ -78,18 +78,22 @@ func vectors(ctx context.Context, a net.Arch, p graph.Params, steps int) (*net.W
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	batch := randomBatch(p.Batch, rng)
+	batch, err := randomBatch(p.Batch, rng)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	var list tensorList
 	list.inputs(batch)
 	list.targets(batch)
 	list.outputs(batch, program)
 
-	g, err := graph.New(w.Clone(), p)
+	trained := w.Clone()
+	g, err := graph.New(trained, p)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	params := graph.DefaultSolverParams()
-	solver, err := graph.NewSolver(g.Weights(), params)
+	solver, err := graph.NewSolver(trained, params)
 	if err != nil {
 		return nil, nil, nil, err
 	}
