@@ -216,9 +216,6 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	return g, nil
 }
 
-// Weights returns the weights that g trains.
-func (g *Graph) Weights() *net.Weights { return g.weights }
-
 // Set copies e into a row of the batch, 0 ≤ row < Batch. An Example whose slices have the wrong lengths, or whose
 // classes are out of range, is the caller's bug and panics.
 func (g *Graph) Set(row int, e *Example) {

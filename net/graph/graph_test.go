@@ -249,7 +249,7 @@ func TestEachLossReachesTheTrunk(t *testing.T) {
 func train(t testing.TB, g *Graph, steps int, lr float64) Losses {
 	p := DefaultSolverParams()
 	p.Decay, p.Clip = 0, 0
-	s, err := NewSolver(g.Weights(), p)
+	s, err := NewSolver(g.weights, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestOverfits(t *testing.T) {
 	}, es[:batch])
 	p := DefaultSolverParams()
 	p.Decay = 0
-	s, err := NewSolver(g.Weights(), p)
+	s, err := NewSolver(g.weights, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,39 +393,53 @@ func TestOverfits(t *testing.T) {
 	}
 }
 
-// TestSameBits: same examples, same bits, whatever the number of replicas.
+// TestSameBits: same examples, same bits, whatever the number of replicas: with as many lanes as there can be, whole
+// micro-batches in each, and with fewer and a micro-batch that is not full.
 func TestSameBits(t *testing.T) {
 	rng := newRand(4)
 	start := randomWeights(t, "32x2p", rng)
-	es := examples(rng, 70, rules.Standard(), small())
-	var first *net.Weights
-	for _, replicas := range []int{1, 2, 2, 3} {
-		p := testLosses
-		p.Replicas = replicas
-		w := start.Clone()
-		train(t, fill(t, w, p, es), 3, 1e-3)
-		if first == nil {
-			first = w
-		} else if !w.Equal(first) {
-			t.Errorf("%d replicas: other weights than with one", replicas)
+	es := examples(rng, 128, rules.Standard(), small())
+	for _, c := range []struct{ rows, lanes int }{{128, maxLanes}, {71, 3}} {
+		var first *net.Weights
+		for _, replicas := range []int{1, 2, 2, 3, 4} {
+			p := testLosses
+			p.Replicas = replicas
+			w := start.Clone()
+			g := fill(t, w, p, es[:c.rows])
+			if len(g.lanes) != c.lanes || len(g.replicas) != min(replicas, c.lanes) {
+				t.Fatalf("%d rows, %d replicas: %d lanes on %d replicas, want %d lanes", c.rows, replicas, len(g.lanes), len(g.replicas), c.lanes)
+			}
+			train(t, g, 3, 1e-3)
+			if first == nil {
+				first = w
+			} else if !w.Equal(first) {
+				t.Errorf("%d rows, %d replicas: other weights than with one", c.rows, replicas)
+			}
 		}
-	}
-	if first.Equal(start) {
-		t.Error("training changed nothing")
+		if first.Equal(start) {
+			t.Error("training changed nothing")
+		}
 	}
 }
 
-// TestMicroBatches: the gradient of a batch is the mean of those of its rows, wherever the batch is cut.
+// TestMicroBatches: the gradient of a batch is the mean of those of its rows, wherever the batch is cut: here into seven
+// micro-batches, the last of which is not full, in four lanes.
 func TestMicroBatches(t *testing.T) {
 	rng := newRand(5)
-	w := randomWeights(t, "32x1p", rng)
-	es := examples(rng, 37, rules.Standard())
+	w := randomWeights(t, "32x2p", rng)
+	es := examples(rng, 101, rules.Standard(), small())
 	whole := fill(t, w, testLosses, es)
+	if len(whole.micros) != 7 || len(whole.lanes) != maxLanes {
+		t.Fatalf("%d micro-batches in %d lanes, want 7 in %d", len(whole.micros), len(whole.lanes), maxLanes)
+	}
 	got, err := whole.Gradients(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, sum := 0.0, make([]float64, len(whole.Gradient(net.InputConv+net.WeightName)))
+	total, sums := 0.0, map[string][]float64{}
+	for _, x := range w.Tensors() {
+		sums[x.Name] = make([]float64, x.Len())
+	}
 	one := fill(t, w, testLosses, es[:1])
 	for i := range es {
 		one.Set(0, &es[i])
@@ -434,16 +448,20 @@ func TestMicroBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		total += l.Total / float64(len(es))
-		for j, v := range one.Gradient(net.InputConv + net.WeightName) {
-			sum[j] += float64(v) / float64(len(es))
+		for name, sum := range sums {
+			for j, v := range one.Gradient(name) {
+				sum[j] += float64(v) / float64(len(es))
+			}
 		}
 	}
 	if math.Abs(total-got.Total) > 1e-5*total {
 		t.Errorf("loss of the batch %g, mean of the rows %g", got.Total, total)
 	}
-	for j, v := range whole.Gradient(net.InputConv + net.WeightName) {
-		if math.Abs(float64(v)-sum[j]) > 1e-5 {
-			t.Fatalf("gradient %d of the batch %g, mean of the rows %g", j, v, sum[j])
+	for name, sum := range sums {
+		for j, v := range whole.Gradient(name) {
+			if !(math.Abs(float64(v)-sum[j]) < 1e-5) {
+				t.Fatalf("%s: gradient %d of the batch %g, mean of the rows %g", name, j, v, sum[j])
+			}
 		}
 	}
 }
