@@ -249,7 +249,7 @@ func (s *Searcher) rootChild(m rules.Move) (int, *node) {
 }
 
 // chooseGumbel is the Move with the greatest g + logit + σ(completed Q) among those that this search visited most and
-// those that are proven drawn. The root is not won or lost.
+// those that are proven drawn. The root is not proven.
 func (s *Searcher) chooseGumbel() rules.Move {
 	s.score(s.candidates)
 	slices.SortFunc(s.candidates, byKey)

@@ -3,7 +3,6 @@ package mcts
 import (
 	"errors"
 	"fmt"
-	"math"
 )
 
 // A RootPolicy is the rule by which a search spends its simulations and chooses a Move.
@@ -53,13 +52,13 @@ type Params struct {
 	Root RootPolicy // who chooses, at the root and below
 
 	Considered int     // Gumbel: Moves considered at the root, m in the paper; 1 to 130
-	CVisit     float64 // Gumbel: σ(q) = (CVisit + max N)·CScale·q, equation 8; at least 0
-	CScale     float64 // Gumbel: see CVisit; above 0. The paper's 1.0 is for q in [0, 1], which is 0.5 here
+	CVisit     float64 // Gumbel: σ(q) = (CVisit + max N)·CScale·q, equation 8; 0 to 1e9
+	CScale     float64 // Gumbel: see CVisit; above 0, at most 1e9. The paper's 1.0 is for q in [0, 1], which is 0.5 here
 
-	CPuct     float64 // PUCT: weight of the prior against Q at a node with few visits; above 0
-	CPuctBase float64 // PUCT: visits over which the weight has grown by ln 2; at least 1
+	CPuct     float64 // PUCT: weight of the prior against Q at a node with few visits; above 0, at most 1e9
+	CPuctBase float64 // PUCT: visits over which the weight has grown by ln 2; 1 to 1e9
 	FPU       float64 // PUCT: how far below its parent a Move without visits starts, per √(prior visited); 0 to 2
-	LCB       float64 // PUCT: standard errors that the final choice subtracts from Q; at least 0
+	LCB       float64 // PUCT: standard errors that the final choice subtracts from Q; 0 to 1e9
 
 	// Batch is how many leaves are looked for before the Evaluator judges them together, 1 to 256. With more than one,
 	// later ones are chosen without knowing what the earlier ones are worth: it costs some strength per simulation and
@@ -98,15 +97,14 @@ func (p Params) Validate() error {
 			errs = append(errs, fmt.Errorf("mcts: %s is %v: want %s", name, got, want))
 		}
 	}
-	finite := func(x, low float64) bool { return x >= low && !math.IsInf(x, 1) }
 	need(p.Root <= PUCT, "Root", p.Root, "gumbel or puct")
 	need(p.Considered >= 1 && p.Considered <= 130, "Considered", p.Considered, "1 to 130")
-	need(finite(p.CVisit, 0), "CVisit", p.CVisit, "a number of at least 0")
-	need(finite(p.CScale, 0) && p.CScale > 0, "CScale", p.CScale, "a number above 0")
-	need(finite(p.CPuct, 0) && p.CPuct > 0, "CPuct", p.CPuct, "a number above 0")
-	need(finite(p.CPuctBase, 1), "CPuctBase", p.CPuctBase, "a number of at least 1")
+	need(p.CVisit >= 0 && p.CVisit <= maxNumber, "CVisit", p.CVisit, "0 to 1e9")
+	need(p.CScale > 0 && p.CScale <= maxNumber, "CScale", p.CScale, "a number above 0, at most 1e9")
+	need(p.CPuct > 0 && p.CPuct <= maxNumber, "CPuct", p.CPuct, "a number above 0, at most 1e9")
+	need(p.CPuctBase >= 1 && p.CPuctBase <= maxNumber, "CPuctBase", p.CPuctBase, "1 to 1e9")
 	need(p.FPU >= 0 && p.FPU <= 2, "FPU", p.FPU, "0 to 2")
-	need(finite(p.LCB, 0), "LCB", p.LCB, "a number of at least 0")
+	need(p.LCB >= 0 && p.LCB <= maxNumber, "LCB", p.LCB, "0 to 1e9")
 	need(p.Batch >= 1 && p.Batch <= maxBatch, "Batch", p.Batch, "1 to 256")
 	need(p.MaxNodes >= 1 && p.MaxNodes <= maxNodes, "MaxNodes", p.MaxNodes, "1 to 16000000")
 	return errors.Join(errs...)

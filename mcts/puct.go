@@ -72,7 +72,7 @@ func (n *node) deviation() float64 {
 const minShare = 0.15
 
 // choosePUCT is the Move with the greatest lower confidence bound of Q among the unproven ones with enough visits, or the
-// likeliest if none has any; or one that is proven drawn, if that Move's Q is below a draw. The root is not won or lost.
+// likeliest if none has any; or one that is proven drawn, if that Move's Q is below a draw. The root is not proven.
 func (s *Searcher) choosePUCT() rules.Move {
 	root := &s.nodes[0]
 	sign := root.sign()

@@ -18,6 +18,7 @@ type Searcher struct {
 	params     Params
 	nodes      []node // nodes[0] is the root, if there is a tree
 	edges      edges
+	asRoot     bool     // the Evaluator was asked about nodes[0] as Query.Root
 	moved      []int32  // Advance: where each node has gone
 	leaves     []leaf   // room for as many as are judged at a time
 	batch      []*Query // those of the leaves that the Evaluator is to judge
@@ -95,9 +96,10 @@ func (s *Searcher) Search(ctx context.Context, pos rules.Position, b Budget, rng
 		if _, err := s.judge(ctx); err != nil {
 			return Root{}, err
 		}
+		s.asRoot = true
 	} else {
-		if s.params.FreshRoot {
-			if err := s.rejudge(ctx); err != nil {
+		if s.params.FreshRoot && !s.asRoot {
+			if err := s.rejudge(ctx); err != nil && ctx.Err() == nil {
 				return Root{}, err
 			}
 		}
@@ -131,7 +133,8 @@ const maxVisits = 1 << 30
 
 // done reports whether the search is to stop.
 func (s *Searcher) done(ctx context.Context) bool {
-	return s.nodes[0].outcome != rules.Unfinished || len(s.nodes) >= s.params.MaxNodes || ctx.Err() != nil
+	root := &s.nodes[0]
+	return root.outcome != rules.Unfinished || root.visits >= maxVisits || len(s.nodes) >= s.params.MaxNodes || ctx.Err() != nil
 }
 
 // selectEdge is the place of the edge that a simulation takes at n, which is not proven and not over.
@@ -173,38 +176,42 @@ func (s *Searcher) result(simulations int) Root {
 	}
 }
 
-// choose is the Move to play: the shortest win proven, the longest resistance if all Moves are lost, and else what the
-// root policy prefers.
+// choose is the Move to play.
 func (s *Searcher) choose() rules.Move {
-	root := &s.nodes[0]
-	won := root.outcome == rules.Wins(root.pos.ToMove())
-	if !won && root.outcome != rules.Wins(root.pos.ToMove().Other()) {
-		if s.params.Root == Gumbel {
-			return s.chooseGumbel()
-		}
-		return s.choosePUCT()
+	switch root := &s.nodes[0]; {
+	case root.outcome != rules.Unfinished:
+		return s.proof(root).move
+	case s.params.Root == Gumbel:
+		return s.chooseGumbel()
 	}
-	best, plies := none, int32(0)
-	edges := s.triedOf(root)
-	for i, e := range edges {
+	return s.choosePUCT()
+}
+
+// proof is the edge by which best play goes on from a proven n: to the shortest win, or, if there is none, to the longest
+// draw or the longest resistance; the lower Move of equals.
+func (s *Searcher) proof(n *node) edge {
+	won := n.outcome == rules.Wins(n.pos.ToMove())
+	best := edge{child: none}
+	var plies int32
+	for _, e := range s.triedOf(n) {
 		c := &s.nodes[e.child]
-		if c.outcome != root.outcome {
+		if c.outcome != n.outcome {
 			continue
 		}
 		order := cmp.Compare(c.plies, plies)
 		if !won {
 			order = -order
 		}
-		if best == none || order < 0 || order == 0 && e.move < edges[best].move {
-			best, plies = int32(i), c.plies
+		if best.child == none || order < 0 || order == 0 && e.move < best.move {
+			best, plies = e, c.plies
 		}
 	}
-	return edges[best].move
+	return best
 }
 
 // AppendLine appends the Moves that the tree expects after the given ones from its root: at each node the Move with the
-// most visits, the lower Move of equals, as far as the tree reaches. The line of each Move at the root is a principal
-// variation; Root.Edges say how much each is worth.
+// most visits, the lower Move of equals, as far as the tree reaches; from a proven node on best play to the end of the game.
+// The line of each Move at the root is a principal variation; Root.Edges say how much each is worth.
 func (s *Searcher) AppendLine(dst []rules.Move, after ...rules.Move) []rules.Move {
 	if len(s.nodes) == 0 {
 		return dst
@@ -218,18 +225,19 @@ func (s *Searcher) AppendLine(dst []rules.Move, after ...rules.Move) []rules.Mov
 		n = &s.nodes[s.edgesOf(n)[i].child]
 	}
 	for n.tried > 0 {
-		var best edge
+		best := edge{child: none}
 		most := int32(0)
-		for _, e := range s.triedOf(n) {
-			c := &s.nodes[e.child]
-			if !n.viable(c.outcome) {
-				continue
-			}
-			if c.visits > most || c.visits == most && e.move < best.move {
-				best, most = e, c.visits
+		if n.outcome != rules.Unfinished {
+			best = s.proof(n)
+		} else {
+			for _, e := range s.triedOf(n) {
+				c := &s.nodes[e.child]
+				if n.viable(c.outcome) && (c.visits > most || c.visits == most && e.move < best.move) {
+					best, most = e, c.visits
+				}
 			}
 		}
-		if most == 0 {
+		if best.child == none {
 			return dst
 		}
 		dst = append(dst, best.move)

@@ -213,6 +213,7 @@ func (s *Searcher) rejudge(ctx context.Context) error {
 	}
 	s.bringNext(root)
 	s.update(root)
+	s.asRoot = true
 	return nil
 }
 
@@ -328,7 +329,7 @@ func (s *Searcher) update(n *node) {
 	won := rules.Wins(n.pos.ToMove())
 	lost := rules.Wins(n.pos.ToMove().Other())
 	sum, visits := n.raw, 1.0
-	proven, drawn, longest, shortest := int16(0), false, int32(0), int32(math.MaxInt32)
+	proven, shortest, longest, drawn := int16(0), int32(math.MaxInt32), int32(0), int32(-1) // drawn: the longest draw, if any
 	for _, e := range s.triedOf(n) {
 		c := &s.nodes[e.child]
 		switch c.outcome {
@@ -341,8 +342,7 @@ func (s *Searcher) update(n *node) {
 			continue
 		case rules.Draw:
 			proven++
-			drawn = true
-			longest = max(longest, c.plies)
+			drawn = max(drawn, c.plies)
 		}
 		sum += float64(c.visits) * c.q
 		visits += float64(c.visits)
@@ -350,13 +350,13 @@ func (s *Searcher) update(n *node) {
 	switch {
 	case shortest != math.MaxInt32:
 		n.outcome, n.plies = won, shortest+1
-	case proven == n.count && drawn:
-		n.outcome, n.plies = rules.Draw, longest+1
+	case proven == n.count && drawn >= 0:
+		n.outcome, n.plies = rules.Draw, drawn+1
 	case proven == n.count:
 		n.outcome, n.plies = lost, longest+1
 	default:
 		n.q = sum / visits
-		if drawn && n.sign()*n.q < 0 {
+		if drawn >= 0 && n.sign()*n.q < 0 {
 			n.q = 0
 		}
 		return
@@ -376,6 +376,7 @@ func (s *Searcher) Advance(m rules.Move) {
 		return
 	}
 	root := s.edgesOf(&s.nodes[0])[i].child
+	s.asRoot = false
 	// Children come after their parents, in both arenas: what is kept moves down, never over something yet to be moved.
 	s.moved = s.moved[:0]
 	kept := int32(0)
