@@ -8,7 +8,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	fmt.Println(r.Outcome, r.Plies, r.Best(nil), r.Line)
+//	fmt.Println(r.Outcome, r.Plies, r.Line)
 //
 // There are two Methods, which share no code and check each other. AlphaBeta asks "does this side win within so many
 // plies?" with ever more plies, for either side in turn: alpha-beta with a window around one question, so that every node

@@ -48,7 +48,7 @@ func TestGenerate(t *testing.T) {
 			t.Logf("%v, game %d: %d plies, %d left to find", v, game, p.Plies, left)
 		}
 		for _, p := range mixed(found) {
-			text = append(p.AppendText(text), '\n')
+			text = append(p.appendText(text), '\n')
 		}
 		if err := os.WriteFile(problemFile(v), text, 0o644); err != nil {
 			t.Fatal(err)
@@ -109,6 +109,30 @@ func candidate(t *testing.T, s *Solver, v rules.Variant, game uint64, want func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Moves = r.Best(nil)
+	p.Moves = r.best()
 	return p, r.Nodes <= fullNodes && 3*len(p.Moves) <= len(r.Moves)
+}
+
+// best is the Moves that are known to lead to the Outcome, ascending.
+func (r *Result) best() (moves []rules.Move) {
+	for _, m := range r.Moves {
+		if m.Outcome == r.Outcome && m.Outcome != rules.Unfinished {
+			moves = append(moves, m.Move)
+		}
+	}
+	return moves
+}
+
+// appendText appends the line of p as parseProblem reads it.
+func (p *Problem) appendText(dst []byte) []byte {
+	v := p.Pos.Variant()
+	dst = p.Pos.AppendText(dst)
+	dst = fmt.Appendf(dst, " %v %d %d ", p.Outcome, p.Plies, p.Horizon)
+	for i, m := range p.Moves {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = v.AppendMove(dst, m)
+	}
+	return dst
 }

@@ -14,7 +14,8 @@ import (
 
 //go:generate go test -run ^TestGenerate$ -timeout 0 -generate .
 
-// The files of the fixed set: "#" begins a comment, and every other line is a Problem as AppendText writes it.
+// The files of the fixed set: "#" begins a comment, and every other line is a Problem: position, outcome, plies, horizon,
+// Moves with commas between them.
 //
 //go:embed problems/*.txt
 var problemFiles embed.FS
@@ -66,20 +67,6 @@ func Share(ctx context.Context, s *mcts.Searcher, problems []Problem, simulation
 	}
 	s.Reset()
 	return solved, nil
-}
-
-// AppendText appends the line of p: position, outcome, plies, horizon, Moves with commas between them.
-func (p *Problem) AppendText(dst []byte) []byte {
-	v := p.Pos.Variant()
-	dst = p.Pos.AppendText(dst)
-	dst = fmt.Appendf(dst, " %v %d %d ", p.Outcome, p.Plies, p.Horizon)
-	for i, m := range p.Moves {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = v.AppendMove(dst, m)
-	}
-	return dst
 }
 
 func parseProblems(text string) (problems []Problem, err error) {

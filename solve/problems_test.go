@@ -33,7 +33,7 @@ func TestProblemFiles(t *testing.T) {
 		seen := map[rules.Position]bool{}
 		var lines strings.Builder
 		for _, p := range problems {
-			lines.Write(append(p.AppendText(nil), '\n'))
+			lines.Write(append(p.appendText(nil), '\n'))
 			plies[p.Plies]++
 			if !p.Pos.Variant().Same(v) || seen[p.Pos] {
 				t.Errorf("%v: of another variant, or there twice", &p.Pos)
@@ -69,7 +69,7 @@ func TestProblems(t *testing.T) {
 				t.Fatal(err)
 			}
 			mover := p.Pos.ToMove()
-			if got := r.Best(nil); r.Outcome != p.Outcome || r.Plies != p.Plies || !slices.Equal(got, p.Moves) {
+			if got := r.best(); r.Outcome != p.Outcome || r.Plies != p.Plies || !slices.Equal(got, p.Moves) {
 				t.Errorf("%v: got %v in %d by %v, want %v in %d by %v", &p.Pos, r.Outcome, r.Plies, got, p.Outcome, p.Plies, p.Moves)
 			}
 			for _, m := range r.Moves {
@@ -180,7 +180,7 @@ func (o oracle) Evaluate(_ context.Context, batch []*mcts.Query) error {
 
 func TestProblemFaults(t *testing.T) {
 	p := Problems(rules.Blitz())[0]
-	good := string(p.AppendText(nil))
+	good := string(p.appendText(nil))
 	f := strings.Fields(good)
 	join := func(i int, word string) string {
 		g := slices.Clone(f)

@@ -58,21 +58,6 @@ type Params struct {
 // DefaultParams is AlphaBeta with a table of 24 MB.
 func DefaultParams() Params { return Params{Method: AlphaBeta, Entries: 1 << 20, MaxNodes: 1_000_000} }
 
-// Validate returns every number of p that is out of range, or nil.
-func (p Params) Validate() error {
-	var errs []error
-	if p.Method > MCTS {
-		errs = append(errs, fmt.Errorf("solve: Method is %v: want alphabeta or mcts", p.Method))
-	}
-	if p.Entries < 2 || p.Entries > 1<<28 {
-		errs = append(errs, fmt.Errorf("solve: Entries is %d: want 2 to %d", p.Entries, 1<<28))
-	}
-	if p.MaxNodes < 1 || p.MaxNodes > 16_000_000 {
-		errs = append(errs, fmt.Errorf("solve: MaxNodes is %d: want 1 to 16000000", p.MaxNodes))
-	}
-	return errors.Join(errs...)
-}
-
 // A Budget is what one Solve may spend; ctx bounds its time.
 type Budget struct {
 	Nodes int64 // Positions that AlphaBeta looks at, simulations of MCTS; 0 for no bound
@@ -124,16 +109,6 @@ type Result struct {
 	Nodes int64       // as Budget.Nodes counts
 }
 
-// Best appends the Moves that are known to lead to the Outcome, ascending: all such, if every Move is solved.
-func (r *Result) Best(dst []rules.Move) []rules.Move {
-	for _, m := range r.Moves {
-		if m.Outcome == r.Outcome && m.Outcome != rules.Unfinished {
-			dst = append(dst, m.Move)
-		}
-	}
-	return dst
-}
-
 // A Solver solves Positions and belongs to one goroutine. Its memory is reused from Solve to Solve; nothing else is.
 type Solver struct {
 	params   Params
@@ -141,7 +116,7 @@ type Solver struct {
 	searcher *mcts.Searcher
 }
 
-// New returns a Solver. p must be valid.
+// New returns a Solver. The numbers of p must be in range.
 func New(p Params) *Solver {
 	s := &Solver{params: p}
 	switch p.Method {
