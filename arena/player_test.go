@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"yinshzero/internal/seed"
 	"yinshzero/mcts"
@@ -235,9 +236,51 @@ func TestCancelledPlayers(t *testing.T) {
 	cancel()
 	u, _ := NewUCT(1000)
 	s, _ := NewSearch(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), 1000)
-	for _, p := range []Player{u, s} {
+	timed, _ := NewTimed(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), time.Hour)
+	for _, p := range []Player{u, s, timed} {
 		if _, err := p.Move(ctx, rules.New(rules.Mini()), seed.New(1).Rand()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%T: got error %v, want canceled", p, err)
+		}
+	}
+}
+
+// A tired Evaluator that has a deadline judges so many Positions and then none before it is over.
+type tired struct{ left int }
+
+func (e *tired) Evaluate(ctx context.Context, batch []*mcts.Query) error {
+	if _, timed := ctx.Deadline(); timed && e.left == 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	e.left = max(0, e.left-1)
+	return mcts.Uniform{}.Evaluate(ctx, batch)
+}
+
+// TestTimed: a search for a time plays when that is over, by what it has found; by the priors, if the time was not even
+// enough to judge the Position.
+func TestTimed(t *testing.T) {
+	for _, d := range []time.Duration{-time.Second, 0, minTime - 1, maxTime + 1} {
+		if _, err := NewTimed(nil, d); err == nil || !strings.Contains(err.Error(), "want 1ms to 1h") {
+			t.Errorf("search for %v: got error %v", d, err)
+		}
+	}
+	for _, root := range []mcts.RootPolicy{mcts.Gumbel, mcts.PUCT} {
+		for _, left := range []int{0, 1, 5} {
+			params := mcts.DefaultParams()
+			params.Root = root
+			searcher := mcts.New(&tired{left}, params)
+			s, err := NewTimed(searcher, minTime)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pos := rules.New(rules.Mini())
+			m, err := s.Move(t.Context(), pos, nil)
+			if err != nil || !pos.IsLegal(m) {
+				t.Fatalf("%v, %d evaluations: move %v, %v", root, left, m, err)
+			}
+			if n := int(searcher.Visits()); n < 1 || n > max(1, left) {
+				t.Errorf("%v, %d evaluations: %d visits", root, left, n)
+			}
 		}
 	}
 }
