@@ -14,12 +14,23 @@ import (
 // The names of the files in a metrics folder.
 const (
 	TrainName       = "train.jsonl"
+	HeldOutName     = "held_out.jsonl"
 	ProblemsName    = "problems.jsonl"
 	TensorBoardName = "tensorboard" // a folder
 )
 
-// A Train is a line of train.jsonl: means over some training steps, the last of which is Step, and counts after it. A head
-// that the network does not have has a loss of 0.
+// Losses are means over some positions. A head that the network does not have has a loss of 0.
+type Losses struct {
+	Loss      float64 `json:"loss"` // the weighted sum of the others
+	Policy    float64 `json:"policy_loss"`
+	Value     float64 `json:"value_loss"`
+	Rings     float64 `json:"rings_loss"`
+	Reply     float64 `json:"reply_loss"`
+	Ownership float64 `json:"ownership_loss"`
+	Plies     float64 `json:"plies_loss"`
+}
+
+// A Train is a line of train.jsonl: means over some training steps, the last of which is Step, and counts after it.
 type Train struct {
 	Time         time.Time `json:"time"`
 	Step         int64     `json:"step"`      // training steps ever
@@ -27,14 +38,18 @@ type Train struct {
 	Positions    int64     `json:"positions"` // plies in these games
 	Window       int64     `json:"window"`    // positions trained on
 	LearningRate float64   `json:"learning_rate"`
-	Loss         float64   `json:"loss"` // the weighted sum of the others
-	Policy       float64   `json:"policy_loss"`
-	Value        float64   `json:"value_loss"`
-	Rings        float64   `json:"rings_loss"`
-	Reply        float64   `json:"reply_loss"`
-	Ownership    float64   `json:"ownership_loss"`
-	Plies        float64   `json:"plies_loss"`
-	Evaluations  int64     `json:"evaluations"` // of networks by the process that wrote the line: a new process counts from 0
+	Losses
+	Evaluations int64 `json:"evaluations"` // of networks by the process that wrote the line: a new process counts from 0
+}
+
+// A HeldOut is a line of held_out.jsonl: what a candidate costs on positions of games that are held out, which are never
+// trained on, and on as many positions of games that are.
+type HeldOut struct {
+	Time    time.Time `json:"time"`
+	Step    int64     `json:"step"`  // at which the candidate was made
+	Games   int       `json:"games"` // held out, of those in the window
+	HeldOut Losses    `json:"held_out"`
+	Trained Losses    `json:"trained"`
 }
 
 // A Problems is a line of problems.jsonl: the shares of the problems that a model solves in the search of matches, by

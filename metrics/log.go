@@ -29,13 +29,24 @@ func Open(dir string, tensorBoard bool) *Log {
 
 // Train appends a line to train.jsonl.
 func (l *Log) Train(t Train) error {
-	return l.add(TrainName, t, t.Time, t.Step, []scalar{
-		{"loss/total", t.Loss}, {"loss/policy", t.Policy}, {"loss/value", t.Value}, {"loss/rings", t.Rings},
-		{"loss/reply", t.Reply}, {"loss/ownership", t.Ownership}, {"loss/plies", t.Plies},
-		{"training/learning_rate", t.LearningRate}, {"training/window", float64(t.Window)},
-		{"selfplay/games", float64(t.Games)}, {"selfplay/positions", float64(t.Positions)},
-		{"selfplay/evaluations", float64(t.Evaluations)},
-	})
+	return l.add(TrainName, t, t.Time, t.Step, append(t.scalars("loss"),
+		scalar{"training/learning_rate", t.LearningRate}, scalar{"training/window", float64(t.Window)},
+		scalar{"selfplay/games", float64(t.Games)}, scalar{"selfplay/positions", float64(t.Positions)},
+		scalar{"selfplay/evaluations", float64(t.Evaluations)},
+	))
+}
+
+// HeldOut appends a line to held_out.jsonl.
+func (l *Log) HeldOut(h HeldOut) error {
+	return l.add(HeldOutName, h, h.Time, h.Step, append(h.HeldOut.scalars("held_out"), h.Trained.scalars("trained")...))
+}
+
+// scalars are the losses in a group of TensorBoard.
+func (l Losses) scalars(group string) []scalar {
+	return []scalar{
+		{group + "/total", l.Loss}, {group + "/policy", l.Policy}, {group + "/value", l.Value}, {group + "/rings", l.Rings},
+		{group + "/reply", l.Reply}, {group + "/ownership", l.Ownership}, {group + "/plies", l.Plies},
+	}
 }
 
 // Problems appends a line to problems.jsonl.

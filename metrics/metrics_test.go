@@ -37,7 +37,7 @@ func read[T any](t *testing.T, path string) (lines []T, faults []string) {
 func TestLinesComeBack(t *testing.T) {
 	dir := t.TempDir()
 	log := Open(dir, false)
-	train := []Train{{Time: noon, Step: 20, Games: 3, Loss: 2.5, Policy: 1.5, Evaluations: 7}, {Time: noon.Add(time.Minute), Step: 40}}
+	train := []Train{{Time: noon, Step: 20, Games: 3, Losses: Losses{Loss: 2.5, Policy: 1.5}, Evaluations: 7}, {Time: noon.Add(time.Minute), Step: 40}}
 	problems := Problems{Time: noon, Model: "ab", Step: 40, Problems: 100, Solved1: 0.25, Solved32: 0.5, Solved200: 0.75}
 	for _, l := range train {
 		if err := log.Train(l); err != nil {
@@ -47,8 +47,12 @@ func TestLinesComeBack(t *testing.T) {
 	if err := log.Problems(problems); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Close(); err != nil {
+	held := HeldOut{Time: noon, Step: 40, Games: 2, HeldOut: Losses{Loss: 2.5, Plies: 1}, Trained: Losses{Loss: 2, Rings: 0.5}}
+	if err := errors.Join(log.HeldOut(held), log.Close()); err != nil {
 		t.Fatal(err)
+	}
+	if got, faults := read[HeldOut](t, filepath.Join(dir, HeldOutName)); !slices.Equal(got, []HeldOut{held}) || faults != nil {
+		t.Errorf("got %v and the faults %v, want %v", got, faults, held)
 	}
 	if got, faults := read[Train](t, filepath.Join(dir, TrainName)); !slices.Equal(got, train) || faults != nil {
 		t.Errorf("got %v and the faults %v, want %v", got, faults, train)
@@ -195,15 +199,16 @@ func TestCRC32C(t *testing.T) {
 
 func TestEventFiles(t *testing.T) {
 	dir := t.TempDir()
+	held := HeldOut{Step: 60, HeldOut: Losses{Loss: 2.25}, Trained: Losses{Loss: 2, Plies: 0.5}}
 	for range 2 { // two processes in the same second
 		log := Open(dir, true)
-		if err := log.Train(Train{Time: noon, Step: 20, Loss: 2.5, Policy: 1.5, Window: 12345, Games: 6}); err != nil {
+		if err := log.Train(Train{Time: noon, Step: 20, Losses: Losses{Loss: 2.5, Policy: 1.5}, Window: 12345, Games: 6}); err != nil {
 			t.Fatal(err)
 		}
 		if err := log.Problems(Problems{Time: noon.Add(time.Second), Step: 1 << 40, Solved32: 0.5}); err != nil {
 			t.Fatal(err)
 		}
-		if err := log.Close(); err != nil {
+		if err := errors.Join(log.HeldOut(held), log.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,8 +219,8 @@ func TestEventFiles(t *testing.T) {
 	kind := eventType(t)
 	for _, path := range files {
 		all := records(t, path)
-		if len(all) != 3 {
-			t.Fatalf("%s: %d events, want 3", path, len(all))
+		if len(all) != 4 {
+			t.Fatalf("%s: %d events, want 4", path, len(all))
 		}
 		var events []*dynamicpb.Message
 		for _, b := range all {
@@ -241,7 +246,7 @@ func TestEventFiles(t *testing.T) {
 			t.Errorf("step %d", got)
 		}
 		tags := map[string]float64{}
-		for i := 1; i <= 2; i++ {
+		for i := 1; i < len(all); i++ {
 			summary := get(i, "summary").Message()
 			values := summary.Get(summary.Descriptor().Fields().ByName("value")).List()
 			for k := range values.Len() {
@@ -251,6 +256,7 @@ func TestEventFiles(t *testing.T) {
 		}
 		for tag, want := range map[string]float64{
 			"loss/total": 2.5, "loss/policy": 1.5, "loss/rings": 0, "training/window": 12345, "selfplay/games": 6, "problems/solved_32": 0.5,
+			"held_out/total": 2.25, "held_out/plies": 0, "trained/total": 2, "trained/plies": 0.5,
 		} {
 			if got, ok := tags[tag]; !ok || got != want {
 				t.Errorf("%s is %v, %v, want %v", tag, got, ok, want)

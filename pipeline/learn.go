@@ -205,7 +205,13 @@ func (r *Run) writeMetrics(m meanLosses) error {
 	l := m.mean()
 	return r.metrics.Train(metrics.Train{
 		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
-		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Loss: l.Total, Policy: l.Policy, Value: l.Value,
-		Rings: l.Rings, Reply: l.Reply, Ownership: l.Ownership, Plies: l.Plies, Evaluations: r.counts.Evaluations.Load(),
+		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Losses: lossesOf(l), Evaluations: r.counts.Evaluations.Load(),
 	})
+}
+
+// lossesOf is losses as metrics tell them.
+func lossesOf(l graph.Losses) metrics.Losses {
+	return metrics.Losses{
+		Loss: l.Total, Policy: l.Policy, Value: l.Value, Rings: l.Rings, Reply: l.Reply, Ownership: l.Ownership, Plies: l.Plies,
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"yinshzero/metrics"
 	"yinshzero/rules"
 )
 
@@ -20,7 +21,8 @@ const MaxRuns = 8
 // A Report is some runs side by side.
 type Report struct {
 	Runs        []*Run       `json:"runs"`
-	Differences []Difference `json:"differences"` // of their configurations; none if there is one run
+	Differences []Difference `json:"differences"`      // of their configurations; none if there is one run
+	Tables      []Table      `json:"tables,omitempty"` // to stand above the curves; New leaves them to its caller
 }
 
 // New returns the Report of one to MaxRuns runs. Runs of the same name are told apart by their directories.
@@ -38,7 +40,7 @@ func New(runs ...*Run) *Report {
 	if d == nil {
 		d = []Difference{}
 	}
-	return &Report{runs, d}
+	return &Report{Runs: runs, Differences: d}
 }
 
 //go:embed page.html
@@ -51,6 +53,7 @@ type page struct {
 	Title    string
 	Runs     []*Run
 	Several  bool
+	Tables   []Table
 	Facts    []fact
 	Sections []section
 	Differ   []Difference
@@ -96,7 +99,7 @@ type gateRow struct {
 // WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	p := page{
-		Runs: r.Runs, Several: len(r.Runs) > 1, Facts: facts(r.Runs), Differ: r.Differences, Settings: settings(r.Runs),
+		Runs: r.Runs, Tables: r.Tables, Several: len(r.Runs) > 1, Facts: facts(r.Runs), Differ: r.Differences, Settings: settings(r.Runs),
 		Gates: gateRows(r.Runs), Title: "yinshzero: " + r.Runs[0].Name,
 	}
 	if p.Several {
@@ -180,6 +183,13 @@ func facts(runs []*Run) []fact {
 				return ""
 			}
 			return fmt.Sprintf("%.3f, %.3f", t.Policy, t.Value)
+		}},
+		{"the same on games held out", func(r *Run) string {
+			if len(r.HeldOut) == 0 {
+				return ""
+			}
+			h := r.HeldOut[len(r.HeldOut)-1].HeldOut
+			return fmt.Sprintf("%.3f, %.3f", h.Policy, h.Value)
 		}},
 		{"problems solved at 1, 32, 200", func(r *Run) string {
 			if len(r.Problems) == 0 {
@@ -395,36 +405,60 @@ func solvedBounds(runs []*Run) *[4]float64 {
 	return &[4]float64{0, last, 0, 100}
 }
 
+// heldKeys explain the lines of losses.
+var heldKeys = []key{{"line", "training steps", ""}, {"line", "candidates, on games held out", "5 3"}}
+
 func (r *Report) training() section {
-	s := section{Title: "Training", Note: "Means over some steps. Runs do not measure losses on held-out games, so that there are no such curves."}
-	over := func(title, y, note, missing string, zero bool, f func(t Training) float64) {
-		c := chart{title: title, xLabel: "training step", yLabel: y, note: note, zero: zero, missing: missing}
-		c.curves = r.curves(func(run *Run) (list []point) {
+	s := section{Title: "Training", Note: "Means over some steps. Candidates, which are averages of the weights, are measured on games that are never trained on."}
+	none := "no training step is on record"
+	steps := func(f func(t Training) float64) []curve {
+		return r.curves(func(run *Run) (list []point) {
 			for _, t := range run.Training {
 				list = append(list, point{x: float64(t.Step), y: f(t), tip: fmt.Sprintf("%s: %s", run.Name, short(f(t)))})
 			}
 			return list
 		})
-		if y == "loss" {
-			for i, k := range c.curves { // a head that is not there has no loss
-				if !slices.ContainsFunc(k.points, func(p point) bool { return p.y != 0 }) {
-					c.curves[i].points = nil
-				}
+	}
+	held := func(name string, dash int, f func(h metrics.HeldOut) float64) []curve {
+		list := r.curves(func(run *Run) (list []point) {
+			for _, h := range run.HeldOut {
+				list = append(list, point{x: float64(h.Step), y: f(h), tip: fmt.Sprintf("%s, %s: %s", run.Name, name, short(f(h)))})
+			}
+			return list
+		})
+		for i := range list {
+			list[i].name, list[i].dash = list[i].name+", "+name, dash
+		}
+		return list
+	}
+	loss := func(title, note, missing string, f func(l metrics.Losses) float64) {
+		c := chart{title: title, xLabel: "training step", yLabel: "loss", note: note, missing: missing}
+		c.curves = append(steps(func(t Training) float64 { return f(t.Losses) }), held("held out", 1, func(h metrics.HeldOut) float64 { return f(h.HeldOut) })...)
+		for i, k := range c.curves { // a head that is not there has no loss
+			if !slices.ContainsFunc(k.points, func(p point) bool { return p.y != 0 }) {
+				c.curves[i].points = nil
 			}
 		}
-		s.Figures = append(s.Figures, c.picture())
+		s.Figures = append(s.Figures, c.picture(heldKeys...))
 	}
-	none := "no training step is on record"
 	absent := none + ", or no network with this head"
-	over("Loss", "loss", "The weighted sum of all.", none, false, func(t Training) float64 { return t.Loss })
-	over("Policy loss", "loss", "", none, false, func(t Training) float64 { return t.Policy })
-	over("Value loss", "loss", "", none, false, func(t Training) float64 { return t.Value })
-	over("Loss of rings taken", "loss", "", absent, false, func(t Training) float64 { return t.Rings })
-	over("Loss of the reply", "loss", "", absent, false, func(t Training) float64 { return t.Reply })
-	over("Loss of ownership", "loss", "", absent, false, func(t Training) float64 { return t.Ownership })
-	over("Loss of plies left", "loss", "", absent, false, func(t Training) float64 { return t.Plies })
-	over("Learning rate", "rate", "", none, true, func(t Training) float64 { return t.LearningRate })
-	over("Window", "positions", "Positions that are trained on.", none, true, func(t Training) float64 { return float64(t.Window) })
+	loss("Loss", "The weighted sum of all.", none, func(l metrics.Losses) float64 { return l.Loss })
+	loss("Policy loss", "", none, func(l metrics.Losses) float64 { return l.Policy })
+	loss("Value loss", "", none, func(l metrics.Losses) float64 { return l.Value })
+	gap := chart{title: "Overfitting", xLabel: "training step", yLabel: "difference in loss", missing: "no candidate was measured on games held out",
+		note: "What a candidate costs more on games held out than on games trained on. What rises is learnt by heart."}
+	gap.curves = append(held("policy", 0, func(h metrics.HeldOut) float64 { return h.HeldOut.Policy - h.Trained.Policy }),
+		held("value", 1, func(h metrics.HeldOut) float64 { return h.HeldOut.Value - h.Trained.Value })...)
+	s.Figures = append(s.Figures, gap.picture(key{"line", "policy", ""}, key{"line", "value", "5 3"}))
+	loss("Loss of rings taken", "", absent, func(l metrics.Losses) float64 { return l.Rings })
+	loss("Loss of the reply", "", absent, func(l metrics.Losses) float64 { return l.Reply })
+	loss("Loss of ownership", "", absent, func(l metrics.Losses) float64 { return l.Ownership })
+	loss("Loss of plies left", "", absent, func(l metrics.Losses) float64 { return l.Plies })
+	s.Figures = append(s.Figures,
+		chart{title: "Learning rate", xLabel: "training step", yLabel: "rate", zero: true, missing: none,
+			curves: steps(func(t Training) float64 { return t.LearningRate })}.picture(),
+		chart{title: "Window", xLabel: "training step", yLabel: "positions", note: "Positions that are trained on.", zero: true, missing: none,
+			curves: steps(func(t Training) float64 { return float64(t.Window) })}.picture())
 	return s
 }
 

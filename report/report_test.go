@@ -60,7 +60,13 @@ func newRun(t *testing.T, name, config string, steps int) string {
 	for i := 1; i <= steps; i++ {
 		check(t, log.Train(metrics.Train{
 			Time: noon.Add(time.Duration(i) * 10 * time.Second), Step: int64(20 * i), Games: int64(10 * i), Positions: int64(700 * i), Window: 5000,
-			LearningRate: 0.001, Loss: 3, Policy: 2 + 1/float64(i), Value: 0.9, Evaluations: int64(20_000 * i),
+			LearningRate: 0.001, Losses: metrics.Losses{Loss: 3, Policy: 2 + 1/float64(i), Value: 0.9}, Evaluations: int64(20_000 * i),
+		}))
+	}
+	for i := 1; i <= steps/10; i++ {
+		check(t, log.HeldOut(metrics.HeldOut{
+			Time: noon, Step: int64(200 * i), Games: 2,
+			HeldOut: metrics.Losses{Loss: 4, Policy: 3, Value: 1}, Trained: metrics.Losses{Loss: 3.5, Policy: 2.75, Value: 0.5},
 		}))
 	}
 	check(t, log.Problems(metrics.Problems{Time: noon, Model: second.String(), Step: 100, Problems: 100, Solved1: 0.2, Solved32: 0.3, Solved200: 0.4}))
@@ -127,8 +133,13 @@ func read(t *testing.T, dir string) *Run {
 // draw writes the page and checks that it is well-formed, has no figure that is none, and asks the network for nothing.
 func draw(t *testing.T, runs ...*Run) (text string) {
 	t.Helper()
+	return drawReport(t, New(runs...))
+}
+
+func drawReport(t *testing.T, r *Report) (text string) {
+	t.Helper()
 	var b bytes.Buffer
-	check(t, New(runs...).WriteHTML(&b))
+	check(t, r.WriteHTML(&b))
 	d := xml.NewDecoder(bytes.NewReader(b.Bytes()))
 	ids := map[string]bool{}
 	for {
@@ -197,6 +208,9 @@ func TestFigures(t *testing.T) {
 	if n := len(r.Training); n != 30 || r.Training[29].Step != 600 || r.Training[29].Policy != 2+1.0/30 {
 		t.Errorf("%d points of training, the last %+v", n, r.Training[n-1])
 	}
+	if n := len(r.HeldOut); n != 3 || r.HeldOut[2].Step != 600 || r.HeldOut[2].HeldOut.Policy != 3 || r.HeldOut[2].Trained.Value != 0.5 {
+		t.Errorf("%d candidates measured, the last %+v", n, r.HeldOut[n-1])
+	}
 	for _, p := range r.Pace {
 		if math.Abs(p.Games-1) > 1e-9 || math.Abs(p.Evaluations-2000) > 1e-6 || math.Abs(p.Steps-2) > 1e-9 {
 			t.Errorf("pace %+v: want 1 game, 2,000 evaluations and 2 steps a second", p)
@@ -231,7 +245,7 @@ func TestFigures(t *testing.T) {
 func TestPage(t *testing.T) {
 	text := draw(t, read(t, newRun(t, "one", config, 30)))
 	for _, want := range []string{
-		`prefers-color-scheme:dark`, `aria-label="Policy loss"`, `aria-label="Gates"`, `aria-label="How games end"`,
+		`prefers-color-scheme:dark`, `aria-label="Policy loss"`, `aria-label="Gates"`, `aria-label="Overfitting"`, `data-name="one, held out"`, `aria-label="How games end"`,
 		`no better &lt;than&gt; 0 &amp; so`, `>search.simulations<`, `rejected`, `in 4 pairs`, `no data: no training step is on record, or no network with this head`,
 	} {
 		if !strings.Contains(text, want) {
@@ -381,6 +395,9 @@ func TestLongRunsAreSampled(t *testing.T) {
 	check(t, err)
 	if n := len(r.Training); n > maxTraining || n < maxTraining/2 || r.Training[n-1].Step != 100_000 {
 		t.Errorf("%d points, the last %+v", n, r.Training[n-1])
+	}
+	if n := len(r.HeldOut); n > maxTraining || n < maxTraining/2 || r.HeldOut[n-1].Step != 100_000 || math.Abs(r.HeldOut[0].HeldOut.Policy-3) > 1e-9 {
+		t.Errorf("%d candidates measured, the last %+v", n, r.HeldOut[n-1])
 	}
 	if g := r.Games; g.Total != 80 || g.Read != 20 || g.Every != 4 || g.Spans[len(g.Spans)-1].First < 60 {
 		t.Errorf("games %+v: want 20 of 80, up to the newest", g)

@@ -39,6 +39,7 @@ type Run struct {
 	Begun  time.Time         `json:"begun"`  // when the first model was made; zero if unknown
 
 	Training []Training         `json:"training"`
+	HeldOut  []metrics.HeldOut  `json:"held_out"` // of the candidates; means over neighbours if there are many
 	Pace     []Pace             `json:"pace"`
 	Models   []Model            `json:"models"` // in the order in which they were made
 	Anchors  []Anchor           `json:"anchors"`
@@ -57,29 +58,27 @@ type Training struct {
 	Positions    int64   `json:"positions"`
 	Window       int64   `json:"window"`
 	LearningRate float64 `json:"learning_rate"`
-	Loss         float64 `json:"loss"`
-	Policy       float64 `json:"policy_loss"`
-	Value        float64 `json:"value_loss"`
-	Rings        float64 `json:"rings_loss"`
-	Reply        float64 `json:"reply_loss"`
-	Ownership    float64 `json:"ownership_loss"`
-	Plies        float64 `json:"plies_loss"`
+	metrics.Losses
 
 	lines float64 // that the means are over
 }
 
 func (t *Training) merge(next Training) {
-	mean := func(a *float64, b float64) { *a = (*a*t.lines + b*next.lines) / (t.lines + next.lines) }
-	mean(&t.LearningRate, next.LearningRate)
-	mean(&t.Loss, next.Loss)
-	mean(&t.Policy, next.Policy)
-	mean(&t.Value, next.Value)
-	mean(&t.Rings, next.Rings)
-	mean(&t.Reply, next.Reply)
-	mean(&t.Ownership, next.Ownership)
-	mean(&t.Plies, next.Plies)
+	share := next.lines / (t.lines + next.lines)
+	t.LearningRate = mix(t.LearningRate, next.LearningRate, share)
+	t.Losses = mixLosses(t.Losses, next.Losses, share)
 	t.Hours, t.Step, t.Games, t.Positions, t.Window = next.Hours, next.Step, next.Games, next.Positions, next.Window
 	t.lines += next.lines
+}
+
+// mix is a mean of a and b in which b has a share.
+func mix(a, b, share float64) float64 { return a + (b-a)*share }
+
+func mixLosses(a, b metrics.Losses, share float64) metrics.Losses {
+	return metrics.Losses{
+		Loss: mix(a.Loss, b.Loss, share), Policy: mix(a.Policy, b.Policy, share), Value: mix(a.Value, b.Value, share), Rings: mix(a.Rings, b.Rings, share),
+		Reply: mix(a.Reply, b.Reply, share), Ownership: mix(a.Ownership, b.Ownership, share), Plies: mix(a.Plies, b.Plies, share),
+	}
 }
 
 // Pace is how fast a run was over some time, the breaks between processes left out.
@@ -94,11 +93,9 @@ type Pace struct {
 
 func (p *Pace) merge(next Pace) {
 	all := p.Seconds + next.Seconds
-	mean := func(a *float64, b float64) { *a = (*a*p.Seconds + b*next.Seconds) / all }
-	mean(&p.Games, next.Games)
-	mean(&p.Positions, next.Positions)
-	mean(&p.Evaluations, next.Evaluations)
-	mean(&p.Steps, next.Steps)
+	share := next.Seconds / all
+	p.Games, p.Positions = mix(p.Games, next.Games, share), mix(p.Positions, next.Positions, share)
+	p.Evaluations, p.Steps = mix(p.Evaluations, next.Evaluations, share), mix(p.Steps, next.Steps, share)
 	p.Hours, p.Seconds = next.Hours, all
 }
 
@@ -123,13 +120,14 @@ func Read(dir string, p Params) (*Run, error) {
 		return nil, fmt.Errorf("read run: %w", err)
 	}
 	r := &Run{
-		Name: filepath.Base(whole), Dir: dir, Training: []Training{}, Pace: []Pace{}, Models: []Model{}, Anchors: []Anchor{},
+		Name: filepath.Base(whole), Dir: dir, Training: []Training{}, HeldOut: []metrics.HeldOut{}, Pace: []Pace{}, Models: []Model{}, Anchors: []Anchor{},
 		Problems: []metrics.Problems{}, Missing: []string{}, Faults: []string{},
 	}
 	r.readConfig(config)
 	r.readModels(filepath.Join(dir, "models"))
 	r.readMatches(filepath.Join(dir, "matches"))
 	r.readTraining(filepath.Join(dir, "metrics", metrics.TrainName))
+	r.readHeldOut(filepath.Join(dir, "metrics", metrics.HeldOutName))
 	r.readProblems(filepath.Join(dir, "metrics", metrics.ProblemsName))
 	r.readGames(filepath.Join(dir, "records"), p.MaxGames)
 	return r, nil
@@ -190,7 +188,7 @@ func (r *Run) readTraining(path string) {
 		}
 		hours := r.hours(l.Time)
 		training.add(Training{
-			hours, l.Step, l.Games, l.Positions, l.Window, l.LearningRate, l.Loss, l.Policy, l.Value, l.Rings, l.Reply, l.Ownership, l.Plies, 1,
+			hours, l.Step, l.Games, l.Positions, l.Window, l.LearningRate, l.Losses, 1,
 		})
 		for model < len(r.Models) && r.Models[model].Step <= l.Step {
 			if r.Models[model].Step > 0 {
@@ -213,6 +211,36 @@ func (r *Run) readTraining(path string) {
 	r.Pace = append(r.Pace, pace.all()...)
 	for ; model < len(r.Models) && len(r.Training) > 0; model++ { // made after the last line
 		r.Models[model].Games = before.Games
+	}
+}
+
+func (r *Run) readHeldOut(path string) {
+	type mean struct { // of some lines
+		metrics.HeldOut
+		lines float64
+	}
+	held := newSampler(maxTraining, each, func(into *mean, next mean) {
+		share := next.lines / (into.lines + next.lines)
+		next.HeldOut.HeldOut = mixLosses(into.HeldOut.HeldOut, next.HeldOut.HeldOut, share)
+		next.Trained = mixLosses(into.Trained, next.Trained, share)
+		next.lines += into.lines
+		*into = next
+	})
+	faults := faultList{run: r, name: path}
+	defer faults.rest()
+	for l, err := range metrics.Lines[metrics.HeldOut](path) {
+		if errors.Is(err, fs.ErrNotExist) {
+			r.missing("no candidate measured on games held out: there is no %s", path)
+			return
+		}
+		if err != nil {
+			faults.add(err)
+			continue
+		}
+		held.add(mean{l, 1})
+	}
+	for _, m := range held.all() {
+		r.HeldOut = append(r.HeldOut, m.HeldOut)
 	}
 }
 
