@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"yinshzero/internal/crash"
 	"yinshzero/mcts"
 	"yinshzero/net"
 	"yinshzero/rules"
@@ -134,7 +135,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, batch []*mcts.Query) error {
 	return nil
 }
 
-// share answers e.asked in several goroutines and returns their errors.
+// share answers e.asked in several goroutines and returns their errors. A panic in one of them is a *crash.Error.
 func (e *Evaluator) share(ctx context.Context, seats []seat) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -146,7 +147,7 @@ func (e *Evaluator) share(ctx context.Context, seats []seat) error {
 				if k >= len(e.asked) {
 					return
 				}
-				errs[i] = e.evaluate(ctx, &seats[i], e.asked[k])
+				errs[i] = crash.Catch(func() error { return e.evaluate(ctx, &seats[i], e.asked[k]) })
 			}
 		})
 	}

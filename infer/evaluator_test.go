@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"yinshzero/internal/crash"
 	"yinshzero/mcts"
 	"yinshzero/net"
 	"yinshzero/rules"
@@ -357,12 +358,16 @@ func TestAverageRoot(t *testing.T) {
 // turned is a Network that remembers what it is asked, and fails when it is told to.
 type turned struct {
 	Network
-	asked int
-	fails error
+	asked  int
+	fails  error
+	breaks bool
 }
 
 func (n *turned) Forward(planes []float32, legal []rules.Move, out *net.Output) error {
 	n.asked++
+	if n.breaks {
+		panic("broken")
+	}
 	if n.fails != nil {
 		return n.fails
 	}
@@ -399,6 +404,45 @@ func TestOver(t *testing.T) {
 		q := query(rules.New(rules.Blitz()))
 		if err := e.Evaluate(t.Context(), []*mcts.Query{q}); !errors.Is(err, fails) || !strings.Contains(err.Error(), q.Pos.String()) {
 			t.Errorf("a Network that fails: error %v", err)
+		}
+	}
+}
+
+// TestPanic: a Network that panics on one of several cores does not end the process. The panic comes back as an error with the
+// stack, nothing is remembered, and the next batch is answered as if nothing had happened.
+func TestPanic(t *testing.T) {
+	p := program(t)
+	params := Params{CacheSize: 50, Cores: 2}
+	broken := &turned{Network: Compiled(p)(), breaks: true}
+	first := true
+	e := Over(func() Network {
+		if first {
+			first = false
+			return broken
+		}
+		return Compiled(p)()
+	}, params)
+	batch := func() (qs []*mcts.Query) {
+		for _, pos := range positions(40) {
+			qs = append(qs, query(pos))
+		}
+		return qs
+	}
+	var caught *crash.Error
+	if err := e.Evaluate(t.Context(), batch()); !errors.As(err, &caught) || !strings.Contains(string(caught.Stack), "turned") {
+		t.Fatalf("got %v, want the panic", err)
+	}
+	broken.breaks = false
+	got, want := batch(), batch()
+	if err := errors.Join(e.Evaluate(t.Context(), got), New(p.Clone(), params).Evaluate(t.Context(), want)); err != nil {
+		t.Fatal(err)
+	}
+	if _, hits := e.Counts(); hits > 0 {
+		t.Errorf("%d answers of a batch that failed are remembered", hits)
+	}
+	for i := range got {
+		if !same(got[i], want[i]) {
+			t.Fatalf("%v: another answer after a panic", &got[i].Pos)
 		}
 	}
 }

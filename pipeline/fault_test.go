@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"math"
@@ -20,6 +21,7 @@ import (
 	"yinshzero/data"
 	"yinshzero/fleet"
 	"yinshzero/internal/atomicfile"
+	"yinshzero/internal/crash"
 	"yinshzero/internal/seed"
 	"yinshzero/mcts"
 	"yinshzero/net"
@@ -204,7 +206,7 @@ func TestPanicInALoop(t *testing.T) {
 				}
 				return false
 			})
-			var caught *PanicError
+			var caught *crash.Error
 			if !errors.As(err, &caught) || !strings.Contains(err.Error(), "this is a bug") || caught.Value != "loop" {
 				t.Fatalf("got %v, want the panic", err)
 			}
@@ -218,6 +220,59 @@ func TestPanicInALoop(t *testing.T) {
 			sound(t, p)
 		})
 	}
+}
+
+// TestPanicInAStep: training steps whose gradients panic, which the graph returns as an error, cost those steps. Their batches
+// are kept, they are told with the stack, and the run comes to a verdict; when it goes on and on the run ends with a checkpoint.
+func TestPanicInAStep(t *testing.T) {
+	fall := func() error { return fmt.Errorf("gradients: %w", crash.Catch(func() error { panic("broken graph") })) }
+	p := fresh(t)
+	few := times(maxRefused - 1)
+	s, m, err := try(t, p, func(r *Run) {
+		r.mishap = func() error {
+			if few() {
+				return fall()
+			}
+			return nil
+		}
+	}, verdict)
+	if err != nil || s.Step < p.CandidateSteps {
+		t.Errorf("the run ended with %v at step %d", err, s.Step)
+	}
+	m.wants(t, "training step refused", "msg=panic", "broken graph", "fault_test.go")
+	if kept, err := filepath.Glob(filepath.Join(p.Dir, quarantineDir, "batch-*.txt")); err != nil || len(kept) == 0 {
+		t.Errorf("%d batches are kept, %v", len(kept), err)
+	}
+	_, m, err = try(t, p, func(r *Run) { r.mishap = fall }, is("never"))
+	if err == nil || !strings.Contains(err.Error(), "see the stacks in the log") {
+		t.Errorf("panics without end: the run ended with %v", err)
+	}
+	m.wants(t, "broken graph")
+	r := open(t, quietly(p))
+	if r.trainer.Steps() < s.Step {
+		t.Errorf("the checkpoint is of step %d, the run came to %d", r.trainer.Steps(), s.Step)
+	}
+	closeRun(t, r)
+	sound(t, p)
+}
+
+// TestBatchesKept: a run that refuses step after step, with some that succeed between them, does not fill the disk.
+func TestBatchesKept(t *testing.T) {
+	p := quiet(t)
+	m := logTo(&p, func(string) {})
+	r := open(t, p)
+	defer closeRun(t, r)
+	for i := range 3 {
+		r.refused += (maxBatches - 2) * min(i, 1)
+		r.trainer.Begin(0, int64(i))
+		if err := r.keepBatch(t.Context(), errors.New("broken")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, err := filepath.Glob(filepath.Join(p.Dir, quarantineDir, "batch-*.txt")); err != nil || len(kept) != 2 {
+		t.Errorf("%d batches are kept, %v: want the first two", len(kept), err)
+	}
+	m.wants(t, "quarantine is full")
 }
 
 // kinds are the files that a run writes, by a part of their path.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"yinshzero/internal/atomicfile"
+	"yinshzero/internal/crash"
 	"yinshzero/metrics"
 	"yinshzero/net/graph"
 	"yinshzero/registry"
@@ -19,7 +20,8 @@ import (
 const (
 	saveEvery    = 15 * time.Second // a kill loses training steps of this long, and no games
 	metricsSteps = 20               // steps in a line of metrics
-	maxRefused   = 10               // steps without finite numbers, in a row, after which the run gives up
+	maxRefused   = 10               // steps that fail, in a row, after which the run gives up
+	maxBatches   = 100              // of refused steps that one process puts aside: a run that often fails must not fill the disk
 )
 
 // learn takes training steps until ctx is done, whenever the window allows it, and makes candidates.
@@ -47,18 +49,17 @@ func (r *Run) learn(ctx context.Context) (err error) {
 		}
 		r.setWaiting("")
 		stepping = true
-		losses, err := r.trainer.Step(ctx, r.window)
+		losses, err := r.step(ctx)
 		stepping = false
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, graph.ErrNotFinite):
+		case errors.Is(err, graph.ErrNotFinite), errors.As(err, new(*crash.Error)): // the weights are as they were
 			if kept := r.keepBatch(ctx, err); kept != nil {
 				return kept
 			}
 			if refused++; refused == maxRefused {
-				return fmt.Errorf("%d training steps in a row were refused: lower training.learning_rate; if it happens again at once, the weights are past help: delete the folder %s to go on from the best model: %w",
-					refused, r.dir(checkpointDir), err)
+				return r.stuck(err)
 			}
 			continue
 		case err != nil:
@@ -84,6 +85,25 @@ func (r *Run) learn(ctx context.Context) (err error) {
 			next = r.trainer.Steps() + r.params.CandidateSteps
 		}
 	}
+}
+
+// step takes a training step, unless a test makes it fail.
+func (r *Run) step(ctx context.Context) (graph.Losses, error) {
+	if r.mishap != nil {
+		if err := r.mishap(); err != nil {
+			return graph.Losses{}, err
+		}
+	}
+	return r.trainer.Step(ctx, r.window)
+}
+
+// stuck is the error of a run whose training steps are all refused, the last one because of reason.
+func (r *Run) stuck(reason error) error {
+	if errors.As(reason, new(*crash.Error)) {
+		return fmt.Errorf("%d training steps in a row were refused: see the stacks in the log: %w", maxRefused, reason)
+	}
+	return fmt.Errorf("%d training steps in a row were refused: lower training.learning_rate; if it happens again at once, the weights are past help: delete the folder %s to go on from the best model: %w",
+		maxRefused, r.dir(checkpointDir), reason)
 }
 
 // nextCandidate is the step at which the next candidate is due: so many after the last, or after now if that is further on
@@ -163,8 +183,13 @@ func (r *Run) candidate() (registry.Entry, bool) {
 	return registry.Entry{}, false
 }
 
-// keepBatch writes the batch that broke a step to quarantine, as text.
+// keepBatch writes the batch that broke a step to quarantine, as text, and the stack of a panic to the log.
 func (r *Run) keepBatch(ctx context.Context, reason error) error {
+	logPanic(r.params.Log, reason)
+	if r.refused++; r.refused > maxBatches {
+		r.params.Log.Warn("training step refused and its batch dropped: quarantine is full", "reason", reason)
+		return nil
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %v\n", reason)
 	for _, s := range r.trainer.Batch() {

@@ -57,6 +57,9 @@ type Run struct {
 
 	counts Counts
 	wrap   wrapper
+	mishap func() error // in tests: a training step fails with its error, if there is one
+
+	refused int // training steps in this process; learn's own
 
 	mu     sync.Mutex // guards what follows
 	status Status
@@ -290,7 +293,8 @@ func (r *Run) publishBest(ctx context.Context, id registry.ID) error {
 
 // Run plays, trains and judges until ctx is done, and then finishes what is in hand: games that have arrived are written
 // and the trainer is saved. It returns nil if ctx ended it, else what went wrong. A full disk is waited for. A panic in a
-// game costs that game, until ten come without a game finished between them; any other ends the run with a *PanicError.
+// game costs that game and one in the gradients of a training step that step, until ten come without one that is finished
+// between them; any other ends the run with a *crash.Error.
 func (r *Run) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = time.Now()

@@ -2,35 +2,27 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"yinshzero/internal/atomicfile"
+	"yinshzero/internal/crash"
 )
 
-// A PanicError is a panic that was caught: a bug, in this program or in the machine.
-type PanicError struct {
-	Value any    // what was panicked with
-	Stack []byte // of the goroutine, as text
+// guard calls f and turns a panic into a *crash.Error. It logs the stack, and that of a panic which f returns.
+func guard(log *slog.Logger, f func() error) error {
+	err := crash.Catch(f)
+	logPanic(log, err)
+	return err
 }
 
-// Error is the value and what it means. The stack is left to the log.
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic: %v: this is a bug: report it with the stack in the log", e.Value)
-}
-
-// guard calls f and turns a panic into a PanicError, whose stack it logs.
-func guard(log *slog.Logger, f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			p := &PanicError{v, debug.Stack()}
-			log.Error("panic", "value", fmt.Sprint(v), "stack", string(p.Stack))
-			err = p
-		}
-	}()
-	return f()
+// logPanic logs the stack of a panic that was caught, if err is one.
+func logPanic(log *slog.Logger, err error) {
+	if p := (*crash.Error)(nil); errors.As(err, &p) {
+		log.Error("panic", "value", fmt.Sprint(p.Value), "stack", string(p.Stack))
+	}
 }
 
 // toDisk calls f, which writes a file whole or not at all, until the disk has room for it or ctx is done: then it returns the

@@ -17,6 +17,7 @@ import (
 	"yinshzero/data"
 	"yinshzero/fleet"
 	"yinshzero/infer"
+	"yinshzero/internal/crash"
 	"yinshzero/internal/seed"
 	"yinshzero/mcts"
 	"yinshzero/net"
@@ -73,7 +74,7 @@ func (c *crew) work(ctx context.Context, parallel int) error {
 	g, inner := errgroup.WithContext(ctx)
 	for i := range parallel {
 		s := &seat{crew: c, games: games.Child("seat", uint64(i))}
-		g.Go(func() error { return s.run(inner) })
+		g.Go(func() error { return guard(c.log, func() error { return s.run(inner) }) })
 	}
 	if err := g.Wait(); ctx.Err() == nil {
 		return err
@@ -102,13 +103,13 @@ func (s *seat) run(ctx context.Context) error {
 		}
 		if ok {
 			err := s.try("pair", func() error { return s.pair(ctx, lease) })
-			if errors.As(err, new(*PanicError)) {
+			if errors.As(err, new(*crash.Error)) {
 				err = errors.Join(err, lease.Release())
 			}
 			if err != nil && ctx.Err() == nil {
 				s.log.Warn("pair is given back", "job", lease.Job.ID, "error", err)
 			}
-		} else if err := s.try("game", func() error { return s.game(ctx) }); err != nil && !errors.As(err, new(*PanicError)) {
+		} else if err := s.try("game", func() error { return s.game(ctx) }); err != nil && !errors.As(err, new(*crash.Error)) {
 			return err
 		}
 		if n := s.counts.lost.Load(); n >= maxPanics {
@@ -124,7 +125,7 @@ const maxPanics = 10
 // try plays with f. A panic is logged, counted and told; what it happened in is not used again.
 func (s *seat) try(what string, f func() error) error {
 	err := guard(s.log, f)
-	if p := (*PanicError)(nil); errors.As(err, &p) {
+	if p := (*crash.Error)(nil); errors.As(err, &p) {
 		s.player = nil
 		s.counts.Panics.Add(1)
 		s.counts.lost.Add(1)

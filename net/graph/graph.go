@@ -10,6 +10,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"yinshzero/internal/crash"
 	"yinshzero/net"
 	"yinshzero/net/kernel"
 	"yinshzero/rules"
@@ -118,8 +119,10 @@ type Graph struct {
 	micros   []*rows
 	lanes    []map[string][]float32 // partial gradients by tensor; the first lane ends with the sum
 	replicas []*replica
-	set      []bool // rows that were filled
-	ready    bool   // the first lane holds the gradients of the current weights
+	set      []bool             // rows that were filled
+	ready    bool               // the first lane holds the gradients of the current weights
+	size     int                // rows of a micro-batch
+	scales   [numLosses]float64 // of the losses in the total
 
 	scaled, transposed []float32 // scratch of a layer's pack
 }
@@ -191,9 +194,9 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	}
 	g.scaled, g.transposed = kernel.Alloc(g.longest()), kernel.Alloc(g.longest())
 	n := ceil(p.Batch, microRows(a.Channels))
-	size := ceil(p.Batch, n)
+	g.size = ceil(p.Batch, n)
 	for range n {
-		g.micros = append(g.micros, newRows(size))
+		g.micros = append(g.micros, newRows(g.size))
 	}
 	for range min(n, maxLanes, ceil(p.Batch, laneRows)) {
 		lane := make(map[string][]float32)
@@ -202,12 +205,12 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 		}
 		g.lanes = append(g.lanes, lane)
 	}
-	scales := p.losses()
-	for i := range scales {
-		scales[i] /= float64(p.Batch)
+	g.scales = p.losses()
+	for i := range g.scales {
+		g.scales[i] /= float64(p.Batch)
 	}
 	for range min(p.Replicas, len(g.lanes)) {
-		r, err := newReplica(g.shared, size, scales)
+		r, err := newReplica(g.shared, g.size, g.scales)
 		if err != nil {
 			return nil, fmt.Errorf("make training graph: %w", err)
 		}
@@ -227,8 +230,7 @@ func (g *Graph) Set(row int, e *Example) {
 	if e.ReplyWeight != 0 && (len(e.ReplyLegal) > rules.MaxMoves || len(e.Reply) != len(e.ReplyLegal)) || e.Plies < 0 || e.Plies >= net.NumPlies {
 		panic(fmt.Sprintf("graph: example with %d legal replies, %d reply numbers, plies class %d", len(e.ReplyLegal), len(e.Reply), e.Plies))
 	}
-	size := len(g.micros[0].cells)
-	m, i := g.micros[row/size], row%size
+	m, i := g.micros[row/g.size], row%g.size
 	kernel.ToBlocks(m.row(inPlanes, i), e.Planes, net.NumPlanes)
 	copy(m.row(inGlobals, i), e.Planes[net.NumPlanes*net.Cells:])
 	m.cells[i] = boardCells(m.cells[i], e.Planes[net.PlaneBoard*net.Cells:][:net.Cells])
@@ -308,7 +310,8 @@ func boardCells(old []int, plane []float32) []int {
 }
 
 // Gradients computes the losses of the batch and their gradients with respect to the current weights. Every row must
-// have been set. When ctx ends it returns its error, between two micro-batches.
+// have been set. When ctx ends it returns its error, between two micro-batches. A panic in one of its goroutines is returned
+// as a *crash.Error; the Graph is then as if Gradients had not been called.
 func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 	g.ready = false
 	for i, ok := range g.set {
@@ -328,11 +331,20 @@ func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 				if l >= len(g.lanes) {
 					return
 				}
-				errs[i] = g.lane(ctx, r, l, &sums[l])
+				errs[i] = crash.Catch(func() error { return g.lane(ctx, r, l, &sums[l]) })
 			}
 		})
 	}
 	wg.Wait()
+	for i, err := range errs {
+		if errors.As(err, new(*crash.Error)) { // nobody knows what it has left half done
+			r, err := newReplica(g.shared, g.size, g.scales)
+			if err != nil {
+				return Losses{}, errors.Join(err, errs[i])
+			}
+			g.replicas[i] = r
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return Losses{}, fmt.Errorf("compute gradients: %w", err)
 	}

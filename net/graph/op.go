@@ -8,6 +8,8 @@ import (
 	"github.com/chewxy/hm"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"yinshzero/internal/crash"
 )
 
 // An op is a Gorgonia operation over float32 slices. It owns its output, which it writes anew at every run.
@@ -57,7 +59,8 @@ func (o *op) Type() hm.Type {
 // InferShape is the output's shape.
 func (o *op) InferShape(...G.DimSizer) (tensor.Shape, error) { return o.shape.Clone(), nil }
 
-// Do runs the operation.
+// Do runs the operation. Gorgonia does so in a goroutine of its own: a panic would end the process, and is returned as a
+// *crash.Error.
 func (o *op) Do(in ...G.Value) (G.Value, error) {
 	for i, v := range in {
 		d, ok := v.(*tensor.Dense)
@@ -66,7 +69,9 @@ func (o *op) Do(in ...G.Value) (G.Value, error) {
 		}
 		o.inputs[i] = d.Float32s()
 	}
-	o.do(o.out.Float32s(), o.inputs)
+	if err := crash.Catch(func() error { o.do(o.out.Float32s(), o.inputs); return nil }); err != nil {
+		return nil, err
+	}
 	return o.out, nil
 }
 

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 
 	G "gorgonia.org/gorgonia"
@@ -298,6 +299,10 @@ func (r *replica) run(m *rows, sums *[numLosses]float64) error {
 	defer r.machine.Reset()
 	r.ran = true
 	if err := r.machine.RunAll(); err != nil {
+		var outer interface{ Err() error } // Gorgonia's, which does not unwrap
+		if errors.As(err, &outer) {
+			err = outer.Err()
+		}
 		return fmt.Errorf("run the graph: %w", err)
 	}
 	for i, v := range r.losses {
