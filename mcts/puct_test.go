@@ -135,15 +135,17 @@ func TestTurnByHand(t *testing.T) {
 		}
 		near(t, fmt.Sprintf("Q after simulation %d", i+1), float64(r.Value), leaf.q)
 	}
+	// The spread is the sum of the squares of what came up less the Q it found. Where Black takes a ring, Q was 0.3, −0.1,
+	// −0.3667 and −0.1 when −0.5, −0.9, 0.7 and 0.25 came up: 0.64 + 0.64 + 1.137778 + 0.1225.
 	for _, test := range []struct {
-		line   []rules.Move
-		visits int32
-		q      float64
+		line      []rules.Move
+		visits    int32
+		q, spread float64
 	}{
-		{[]rules.Move{g}, 6, (0.2 + 0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 6},
-		{[]rules.Move{g, x}, 5, (0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 5},
-		{[]rules.Move{g, x, a}, 3, (-0.5 - 0.9 + 0.25) / 3},
-		{[]rules.Move{g, x, a, m}, 2, (-0.9 + 0.25) / 2},
+		{[]rules.Move{g, x}, 5, (0.3 - 0.5 - 0.9 + 0.7 + 0.25) / 5, 2.540278},
+		{[]rules.Move{g, x, a}, 3, (-0.5 - 0.9 + 0.25) / 3, 0.4*0.4 + 0.95*0.95},
+		{[]rules.Move{g, x, a, m}, 2, (-0.9 + 0.25) / 2, 1.15 * 1.15},
+		{[]rules.Move{g, x, b}, 1, 0.7, 0},
 	} {
 		n := &s.nodes[0]
 		for _, m := range test.line {
@@ -153,7 +155,31 @@ func TestTurnByHand(t *testing.T) {
 			t.Errorf("%v has %d visits: want %d", test.line, n.visits, test.visits)
 		}
 		near(t, fmt.Sprintf("Q(%v)", test.line), n.q, test.q)
+		near(t, fmt.Sprintf("spread of %v", test.line), n.spread, test.spread)
 	}
+}
+
+// What comes up from a node that is proven is its result, not what the leaf was worth.
+func TestProvenValueComesUp(t *testing.T) {
+	white, _ := toMove()
+	m := white.AppendMoves(nil)
+	s := New(Uniform{}, with(func(p *Params) { p.Root = PUCT }))
+	copy(s.edges.at(s.edges.add(3), 3), []edge{{m[0], 0.5, 1}, {m[1], 0.3, none}, {m[2], 0.2, none}})
+	copy(s.edges.at(s.edges.add(2), 2), []edge{{m[0], 0.5, 2}, {m[1], 0.5, 3}})
+	s.nodes = []node{
+		{pos: white, raw: 0.1, q: 0.4, parent: none, visits: 3, count: 3, tried: 1},
+		{pos: white, raw: 0.2, q: 0.1, first: 3, visits: 2, count: 2, tried: 2},
+		{pos: white, parent: 1, visits: 1, outcome: rules.Draw},
+		{pos: white, parent: 1, visits: 1, outcome: rules.BlackWins, q: -1},
+	}
+	// White's second Move loses: what is left is a draw.
+	s.backUp(3)
+	if s.nodes[1].outcome != rules.Draw || s.nodes[1].plies != 1 {
+		t.Errorf("proven %v in %d: want a draw in 1", s.nodes[1].outcome, s.nodes[1].plies)
+	}
+	near(t, "spread below", s.nodes[1].spread, 1.1*1.1)
+	near(t, "spread of the root", s.nodes[0].spread, 0.4*0.4)
+	near(t, "Q of the root", s.nodes[0].q, 0.1/4)
 }
 
 func TestChoosePUCT(t *testing.T) {
