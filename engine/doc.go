@@ -13,6 +13,8 @@
 // A Player is the other end of UGI: a player of matches (arena.Follower) that is an engine in another process, which it
 // starts, asks and, if it hangs, kills.
 //
+// Decide decides one turn, for a page that asks for it (web/desk). Remember keeps the models that a Load has loaded.
+//
 // The protocols are in docs/protocol.md, whose transcripts are tests. What comes in is bounded: the length of a line, the
 // queries that wait, the simulations of a search and the memory of its tree. What is wrong with a line is told, and changes
 // nothing.

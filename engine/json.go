@@ -32,8 +32,7 @@ func JSON(ctx context.Context, r io.Reader, w io.Writer, p Params) error {
 	if err != nil {
 		return err
 	}
-	p.Search.MaxNodes, p.Search.Batch, p.Infer.Cores = nodesIn(jsonHash), 1, 1
-	p.Search.FreshRoot, p.Infer.Seed = false, p.Seed
+	p = p.single()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &analyst{params: p, model: model, out: &writer{w: w, end: cancel}, running: map[*job]bool{}}

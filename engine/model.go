@@ -41,6 +41,8 @@ type Params struct {
 	Variant     rules.Variant // played where the front end names none
 	Threads     int           // UGI: cores that share one search; JSON: searches at once; 1 to MaxThreads
 	Simulations int           // of a search that the front end sets no limit; 1 to MaxSimulations
+	MaxVisits   int           // JSON: of a Position, what a query may ask for; 0 is MaxSimulations
+	MaxTime     time.Duration // JSON: of a Position, whatever a query asks for; 0 for any
 	Search      mcts.Params   // but for Batch, MaxNodes and FreshRoot, which follow from the rest
 	Infer       infer.Params  // but for Cores and Seed; UGI decides about symmetries too
 	Seed        uint64        // of what is left to chance
@@ -78,6 +80,9 @@ func (p Params) Validate() error {
 	need(p.Load != nil, "Load is missing")
 	need(p.Threads >= 1 && p.Threads <= MaxThreads, "%d threads: want 1 to %d", p.Threads, MaxThreads)
 	need(p.Simulations >= 1 && p.Simulations <= MaxSimulations, "%d simulations: want 1 to %d", p.Simulations, MaxSimulations)
+	need(p.MaxVisits >= 0 && p.MaxVisits <= MaxSimulations, "queries of up to %d visits: want 0 to %d", p.MaxVisits, MaxSimulations)
+	need(p.MaxVisits == 0 || p.Simulations <= p.MaxVisits, "%d simulations: want at most %d, as queries may ask for", p.Simulations, p.MaxVisits)
+	need(p.MaxTime >= 0, "queries of up to %v: want 0, which is any time, or more", p.MaxTime)
 	need(p.Search.Root == mcts.PUCT, "root policy %v: want puct", p.Search.Root)
 	need(p.Report > 0, "a report every %v: want a time above 0", p.Report)
 	return errors.Join(append(errs, p.Variant.Validate(), p.Search.Validate(), p.Infer.Validate())...)

@@ -67,8 +67,11 @@ var ugiOptions = []option{
 	spin("Simulations", 1, MaxSimulations, func(o *options) *int { return &o.simulations }),
 	{"Temperature", "string", func(o *options) string { return strconv.FormatFloat(o.temperature, 'g', -1, 64) }, func(o *options, s string) error {
 		x, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(x == 0 || x >= 0.01 && x <= 100) {
-			return errors.New("want 0 for the best Move, or 0.01 to 100")
+		if err != nil {
+			x = math.NaN()
+		}
+		if err := checkTemperature(x); err != nil {
+			return err
 		}
 		o.temperature = math.Abs(x)
 		return nil

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -195,17 +197,22 @@ var queryFields = []queryField{
 	{[]string{"maxVisits"}, func(a *analyst, q *object, r *request) error {
 		r.visits = a.params.Simulations
 		_, err := q.read("maxVisits", &r.visits)
-		if err == nil && (r.visits < 1 || r.visits > MaxSimulations) {
-			err = fieldf("maxVisits", "%d: want 1 to %d", r.visits, MaxSimulations)
+		most := cmp.Or(a.params.MaxVisits, MaxSimulations)
+		if err == nil && (r.visits < 1 || r.visits > most) {
+			err = fieldf("maxVisits", "%d: want 1 to %d", r.visits, most)
 		}
 		return err
 	}},
-	{[]string{"maxTime"}, func(_ *analyst, q *object, r *request) (err error) {
-		r.time, err = q.seconds("maxTime", 0.001)
+	{[]string{"maxTime"}, func(a *analyst, q *object, r *request) (err error) {
+		most := a.params.MaxTime
+		r.time, err = q.seconds("maxTime", 0.001, cmp.Or(most, anyTime))
+		if r.time == 0 {
+			r.time = most
+		}
 		return err
 	}},
 	{[]string{"reportDuringSearchEvery"}, func(_ *analyst, q *object, r *request) (err error) {
-		r.every, err = q.seconds("reportDuringSearchEvery", 0.01)
+		r.every, err = q.seconds("reportDuringSearchEvery", 0.01, anyTime)
 		return err
 	}},
 	{[]string{"includePolicy"}, func(_ *analyst, q *object, r *request) error {
@@ -221,13 +228,15 @@ var queryFields = []queryField{
 	{[]string{"overrideSettings"}, (*analyst).readSettings},
 }
 
+// anyTime bounds what a query may ask for.
+const anyTime = 1_000_000 * time.Second
+
 // seconds reads a number of seconds, 0 if the field is missing.
-func (q *object) seconds(name string, least float64) (time.Duration, error) {
-	const most = 1_000_000
+func (q *object) seconds(name string, least float64, most time.Duration) (time.Duration, error) {
 	var x float64
 	ok, err := q.read(name, &x)
-	if err == nil && ok && !(x >= least && x <= most) {
-		err = fieldf(name, "%v: want %v to %d seconds", x, least, most)
+	if err == nil && ok && !(x >= least && x <= most.Seconds()) {
+		err = fieldf(name, "%v: want %v to %s seconds", x, least, strconv.FormatFloat(most.Seconds(), 'f', -1, 64))
 	}
 	return time.Duration(x * float64(time.Second)), err
 }

@@ -3,6 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -94,4 +97,34 @@ func own(value float32, c rules.Color) float32 {
 		return -value
 	}
 	return value
+}
+
+// choose is the best Move, or one drawn by the policy to the power of 1/temperature.
+func choose(r *mcts.Root, temperature float64, rng *rand.Rand) rules.Move {
+	if temperature == 0 || r.Proven {
+		return r.Best
+	}
+	weights, sum, top := make([]float64, len(r.Edges)), 0.0, 0.0
+	for _, e := range r.Edges {
+		top = max(top, float64(e.Policy))
+	}
+	for i, e := range r.Edges {
+		weights[i] = math.Pow(float64(e.Policy)/top, 1/temperature)
+		sum += weights[i]
+	}
+	x := rng.Float64() * sum
+	for i, w := range weights {
+		if x -= w; x < 0 {
+			return r.Edges[i].Move
+		}
+	}
+	return r.Best
+}
+
+// checkTemperature returns an error unless x may be a temperature.
+func checkTemperature(x float64) error {
+	if x == 0 || x >= 0.01 && x <= 100 {
+		return nil
+	}
+	return errors.New("want 0 for the best Move, or 0.01 to 100")
 }

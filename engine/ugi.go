@@ -499,29 +499,7 @@ func (t *turn) decide(ctx context.Context) (rules.Move, error) {
 	}
 	t.report(&root, n)
 	t.spent += n
-	return t.choose(&root), nil
-}
-
-// choose is the best Move, or one drawn by the policy to the power of 1/Temperature.
-func (t *turn) choose(r *mcts.Root) rules.Move {
-	if t.options.temperature == 0 || r.Proven {
-		return r.Best
-	}
-	weights, sum, top := make([]float64, len(r.Edges)), 0.0, 0.0
-	for _, e := range r.Edges {
-		top = max(top, float64(e.Policy))
-	}
-	for i, e := range r.Edges {
-		weights[i] = math.Pow(float64(e.Policy)/top, 1/t.options.temperature)
-		sum += weights[i]
-	}
-	x := t.rng.Float64() * sum
-	for i, w := range weights {
-		if x -= w; x < 0 {
-			return r.Edges[i].Move
-		}
-	}
-	return r.Best
+	return choose(&root, t.options.temperature, t.rng), nil
 }
 
 // report tells what a search has, after n simulations.
