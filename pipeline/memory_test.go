@@ -164,7 +164,7 @@ func TestUnsteady(t *testing.T) {
 		{"", func(int, *usage) {}},
 		{"", func(i int, u *usage) { u.heap += uint64(i%7) << 20 }}, // up and down
 		{"", func(i int, u *usage) { u.cpu = 0 }},
-		{"KiB of heap", func(i int, u *usage) { u.heap += uint64(i) << 18 }},
+		{"KiB of heap", func(i int, u *usage) { u.heap += uint64(i) << 19 }},
 		{"goroutines", func(i int, u *usage) { u.goroutines += i }},
 		{"CPU time", func(i int, u *usage) { u.cpu += time.Duration(i*i) * 20 * time.Millisecond }},
 	} {
