@@ -88,10 +88,11 @@ func (p *Program) runTrunk8() {
 // range, and the logits were no better for it.)
 func (p *Program) steps(positions []rules.Position) []float32 {
 	steps := make([]float32, 1+2*len(p.blocks))
+	c := p.arch.Channels
 	see := func(i int, x []float32) {
-		for _, v := range x {
-			steps[i] = max(steps[i], v/math.MaxUint8)
-		}
+		top := p.vector[c : 2*c]
+		p.set.Pool(p.vector[:c], top, x, c, kernel.Grid[:])
+		steps[i] = max(steps[i], slices.Max(top))
 	}
 	planes := make([]float32, 0, PlaneLen)
 	for i := range positions {
@@ -105,8 +106,9 @@ func (p *Program) steps(positions []rules.Position) []float32 {
 			see(2*j+2, p.x)
 		}
 	}
-	for i := range steps {
-		if steps[i] == 0 {
+	for i, top := range steps {
+		steps[i] = top / math.MaxUint8
+		if top == 0 {
 			steps[i] = 1 // activations that are always zero
 		}
 	}
