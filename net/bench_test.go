@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
+	"sync"
 	"testing"
 	"time"
 
+	"yinshzero/net/kernel"
 	"yinshzero/rules"
 )
 
@@ -94,4 +97,36 @@ func TestAllocs(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
+}
+
+// TestClones: Programs over the same packed weights answer at the same time, one to a goroutine, as one of them alone does.
+func TestClones(t *testing.T) {
+	eachSet(t, func(t *testing.T, set *kernel.Set) {
+		rng := rand.New(rand.NewPCG(2, 2))
+		p := randomWeights(Arch{Channels: 32, Blocks: 2, Pooling: true}, rng).compile(set)
+		ps := positions(rng, 20)
+		ask := func(p *Program) (answers []any) {
+			for i := range ps {
+				legal := ps[i].AppendMoves(nil)
+				out, more := dirtyOutput(len(legal), len(legal))
+				p.Forward(AppendPlanes(nil, &ps[i]), legal, &out)
+				p.Auxiliary(legal, &more)
+				answers = append(answers, out, more)
+			}
+			return answers
+		}
+		want := ask(p)
+		got := make([][]any, 4)
+		var wg sync.WaitGroup
+		for i := range got {
+			q := p.Clone()
+			wg.Go(func() { got[i] = ask(q) })
+		}
+		wg.Wait()
+		for i := range got {
+			if !reflect.DeepEqual(got[i], want) {
+				t.Errorf("clone %d answers otherwise than alone", i)
+			}
+		}
+	})
 }

@@ -60,8 +60,18 @@ func (w *Weights) Save(path string) error {
 	return atomicfile.WriteBytes(path, file)
 }
 
-// Load reads the Weights file at path, as Read does.
+// Load reads the Weights file at path, as Read does. What is no file, or a larger one than there can be, it does not read.
 func Load(path string) (*Weights, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("load weights: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("load weights %s: it is no file: want a model's", path)
+	}
+	if most := 8 + headerLimit + dataLimit; info.Size() > most {
+		return nil, fmt.Errorf("load weights %s: %d bytes: a model has at most %d", path, info.Size(), most)
+	}
 	file, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("load weights: %w", err)

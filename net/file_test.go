@@ -108,6 +108,42 @@ func TestInitHeads(t *testing.T) {
 	}
 }
 
+// TestInit: scales and biases, and the policies' planes of no Move, are exact; the other tensors are spread as Init's comment says.
+func TestInit(t *testing.T) {
+	w := Init(Arch{Channels: 64, Blocks: 2, Pooling: true}, rand.New(rand.NewPCG(3, 3)))
+	for _, x := range w.Tensors() {
+		fanIn := float64(x.Len() / x.Shape[len(x.Shape)-1])
+		std, mean := 0.1/math.Sqrt(fanIn), 0.0 // of a head
+		switch {
+		case strings.HasSuffix(x.Name, BiasName):
+			std = 0
+		case strings.HasSuffix(x.Name, Conv2+ScaleName):
+			std, mean = 0, 0.3
+		case strings.HasSuffix(x.Name, ScaleName):
+			std, mean = 0, 1
+		case len(x.Shape) == 4, x.Name == ValueDense+WeightName:
+			std = math.Sqrt(2 / fanIn)
+		case x.Name == GlobalsFC, strings.HasSuffix(x.Name, PoolFC):
+			std = 0.3 / math.Sqrt(fanIn)
+		}
+		n, sum, squares := 0.0, 0.0, 0.0
+		for i, v := range x.Data {
+			if (x.Name == PolicyHead+WeightName || x.Name == ReplyHead+WeightName) && i%PolicyPlanes >= planesInUse {
+				if v != 0 {
+					t.Errorf("%s: number %d belongs to no Move and is %v", x.Name, i, v)
+				}
+				continue
+			}
+			n++
+			sum += float64(v) - mean
+			squares += (float64(v) - mean) * (float64(v) - mean)
+		}
+		if got := math.Sqrt(squares / n); math.Abs(got-std) > 4*std/math.Sqrt(2*n)+1e-7 || math.Abs(sum/n) > 4*std/math.Sqrt(n)+1e-7 {
+			t.Errorf("%s: mean %v and deviation %v, want %v and %v", x.Name, mean+sum/n, got, mean, std)
+		}
+	}
+}
+
 // TestFileGolden pins the bytes: a model is named by their hash.
 func TestFileGolden(t *testing.T) {
 	w := newWeights(Arch{Channels: 32, Blocks: 1})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -193,4 +195,27 @@ func TestHeaderSizes(t *testing.T) {
 	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
 		t.Errorf("%d bytes of memory for a file of %d", n, len(bad))
 	}
+}
+
+// TestLoadNoFile: a folder is named as what it is, and of a file that is too large nothing is read.
+func TestLoadNoFile(t *testing.T) {
+	dir := t.TempDir()
+	wantError(t, second(Load(dir)), dir+": it is no file")
+	path := filepath.Join(dir, "huge")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.Truncate(1 << 40) // a hole
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip("no such large file: ", err)
+	}
+	wantError(t, second(Load(path)), "1099511627776 bytes: a model has at most")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, second(Load(path)), path+": read tensors: 0 bytes are too few")
 }
