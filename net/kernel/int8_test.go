@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // eachByteSet runs f for the plain Go kernels and for those of this machine, if it has any.
@@ -20,20 +21,25 @@ func eachByteSet(t *testing.T, f func(t *testing.T, s *byteSet)) {
 	})
 }
 
-// fencedBytes returns n bytes of 0xa5 between two fences of the same, and a check that the fences stand.
-func fencedBytes(t *testing.T, n int) []uint8 {
-	s := AllocBytes[uint8](n + 2*guard)
-	for i := range s {
-		s[i] = 0xa5
+// fencedBytes returns n bytes of 0xa5, n a multiple of four. As with [fenced], what follows them faults, and what is before
+// them must stay as it is.
+func fencedBytes[T uint8 | int8](t *testing.T, n int) []T {
+	const poison = 0xa5
+	floats, before := fencedPages(t, n/4)
+	asBytes := func(x []float32) []uint8 {
+		return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+	}
+	for _, b := range [][]uint8{asBytes(floats), asBytes(before)} {
+		for i := range b {
+			b[i] = poison
+		}
 	}
 	t.Cleanup(func() {
-		for i := range guard {
-			if s[i] != 0xa5 || s[guard+n+i] != 0xa5 {
-				t.Fatalf("a kernel wrote outside %d bytes", n)
-			}
+		if i := slices.IndexFunc(asBytes(before), func(b uint8) bool { return b != poison }); i >= 0 {
+			t.Errorf("a kernel wrote %d bytes before a slice of %d", 4*len(before)-i, n)
 		}
 	})
-	return s[guard : guard+n : guard+n]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(floats))), n)[:n:n]
 }
 
 // TestInt8 compares the convolution with sums in 64 bits and single roundings written out from its comment; nothing may
@@ -53,9 +59,9 @@ func TestInt8(t *testing.T) {
 					w[i] = 0 // a channel without weights
 				}
 			}
-			u, scale := AllocBytes[int8](c.PackedLen()), fenced(t, n.out)
+			u, scale := fencedBytes[int8](t, c.PackedLen()), fenced(t, n.out)
 			c.Pack(u, scale, w)
-			x := fencedBytes(t, ByteLen(n.in))
+			x := fencedBytes[uint8](t, ByteLen(n.in))
 			for i := range x {
 				if OnBoard(i / byteBlock % Cells) {
 					x[i] = uint8(r.IntN(256))
@@ -88,7 +94,7 @@ func TestInt8(t *testing.T) {
 			}
 			bias, res := random(t, r, n.out, 1), activations(t, r, 1, n.out, true)
 			for _, res := range [][]float32{nil, res} {
-				y, q := fenced(t, ActivationLen(n.out)), fencedBytes(t, ByteLen(n.out))
+				y, q := fenced(t, ActivationLen(n.out)), fencedBytes[uint8](t, ByteLen(n.out))
 				c.Forward(y, q, x, u, scale, bias, res, inv)
 				low, high := 0, 0
 				for cell := range Cells {
@@ -171,7 +177,7 @@ func TestInt8Bytes(t *testing.T) {
 	eachByteSet(t, func(t *testing.T, set *byteSet) {
 		r := rand.New(rand.NewPCG(7, 0))
 		for _, channels := range []int{32, 96} {
-			x, q := activations(t, r, 1, channels, true), fencedBytes(t, ByteLen(channels))
+			x, q := activations(t, r, 1, channels, true), fencedBytes[uint8](t, ByteLen(channels))
 			x[Grid[0]*Lanes], x[Grid[1]*Lanes], x[Grid[2]*Lanes] = 0.025, 0.075, 1e30 // ties to even, far too much
 			newInt8(set, channels, 32).Bytes(q, x, 20*2)
 			if a := q[Grid[0]*byteBlock]; a != 1 {

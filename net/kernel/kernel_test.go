@@ -129,8 +129,6 @@ func off[T float32 | float64](got []T, want []float64) float64 {
 	return e / max(m, 1e-9)
 }
 
-const guard = 64
-
 var nan = float32(math.NaN())
 
 // allNaN poisons x.
