@@ -67,8 +67,8 @@ func main() {
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "a Python that has PyTorch")
 	flag.StringVar(&o.node, "node", "node", "Node.js, for ONNX Runtime")
 	flag.Parse()
-	if _, ok := switches[o.isa]; !ok || flag.NArg() > 0 || !(o.seconds > 0) || o.rounds < 1 {
-		flag.Usage()
+	if err := o.validate(flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "bench-peers: %v; --help lists the flags\n", err)
 		os.Exit(2)
 	}
 	if err := o.run(strings.Split(*archs, ",")); err != nil {
@@ -77,9 +77,27 @@ func main() {
 	}
 }
 
+// validate returns the first thing that is wrong with the flags; arguments there are none.
+func (o *options) validate(args []string) error {
+	switch _, ok := switches[o.isa]; {
+	case len(args) > 0:
+		return fmt.Errorf("%q is no flag", args[0])
+	case !ok:
+		return fmt.Errorf("--isa is %q: want avx512, avx2 or generic, or none", o.isa)
+	case !(o.seconds > 0 && o.seconds <= 3600):
+		return fmt.Errorf("--seconds is %g: want above 0, at most 3600", o.seconds)
+	case o.rounds < 1:
+		return fmt.Errorf("--rounds is %d: want at least 1", o.rounds)
+	}
+	return nil
+}
+
 func (o *options) run(archs []string) error {
 	if _, err := exec.LookPath("taskset"); err != nil {
 		return fmt.Errorf("%w: install util-linux", err)
+	}
+	if out, err := o.command("true").CombinedOutput(); err != nil {
+		return fmt.Errorf("--cpu is %d: %s", o.cpu, strings.TrimSpace(string(out)))
 	}
 	fmt.Printf("one thread on core %d, %s; %d rounds of %g s: median (lowest to highest)\n",
 		o.cpu, field("/proc/cpuinfo", "model name"), o.rounds, o.seconds)

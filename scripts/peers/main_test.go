@@ -3,6 +3,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,28 @@ func TestPlaying(t *testing.T) {
 		if got := playing(arch); got != want {
 			t.Errorf("%s plays as %s, want %s", arch, got, want)
 		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	good := options{seconds: 3, rounds: 5}
+	for want, edit := range map[string]func(o *options) []string{
+		"":                             func(o *options) []string { return nil },
+		`"avx2" is no flag`:            func(o *options) []string { return []string{"avx2"} },
+		`--isa is "sse9": want avx512`: func(o *options) []string { o.isa = "sse9"; return nil },
+		"--seconds is 0: want above 0": func(o *options) []string { o.seconds = 0; return nil },
+		"--seconds is NaN":             func(o *options) []string { o.seconds = math.NaN(); return nil },
+		"--seconds is +Inf":            func(o *options) []string { o.seconds = math.Inf(1); return nil },
+		"--rounds is 0: want at least": func(o *options) []string { o.rounds = 0; return nil },
+	} {
+		o := good
+		if err := o.validate(edit(&o)); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	o := options{cpu: 1 << 20}
+	if err := o.run(nil); err == nil || !strings.HasPrefix(err.Error(), "--cpu is 1048576: ") {
+		t.Errorf("a core that is not there: got %v", err)
 	}
 }
 
