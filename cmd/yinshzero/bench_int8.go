@@ -133,5 +133,8 @@ func recordPositions(dir string, part int) (ps []rules.Position, err error) {
 			return nil, err
 		}
 	}
+	if games <= part {
+		return nil, fmt.Errorf("%d games in %s: want at least %d, such as in the records of a run", games, dir, part+1)
+	}
 	return ps, nil
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +35,8 @@ variants that the model was trained for: the run's own unless --variant says oth
 	names := c.Flags().StringArray("variant", nil, "a `VARIANT` that the model was trained for: standard, blitz, mini or five numbers; may be repeated")
 	force := c.Flags().Bool("force", false, "write over files that are there")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if filepath.Ext(*path) != ".onnx" {
-			return usagef("--onnx is %s: want a name that ends in .onnx", *path)
+		if name, ok := strings.CutSuffix(filepath.Base(*path), ".onnx"); !ok || name == "" {
+			return usagef("--onnx is %q: want a name that ends in .onnx", *path)
 		}
 		variants, err := trainedFor(*names, *dir)
 		if err != nil {
@@ -82,6 +84,9 @@ func trainedFor(names []string, dir string) (variants []rules.Variant, err error
 		v, err := rules.ParseVariant(name)
 		if err != nil {
 			return nil, &usageError{err}
+		}
+		if slices.ContainsFunc(variants, v.Same) {
+			return nil, usagef("variant %q is named twice", name)
 		}
 		variants = append(variants, v)
 	}
