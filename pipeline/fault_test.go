@@ -459,6 +459,55 @@ func TestDamagedCheckpoint(t *testing.T) {
 	}
 }
 
+// TestShardsDeleted deletes every shard of a run as soon as it is written. The run, which has the games in memory, goes on, and
+// the names of the shards do not come again.
+func TestShardsDeleted(t *testing.T) {
+	p := quiet(t)
+	p.ShardGames = 1
+	r := open(t, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.ingest(ctx) }()
+	names := map[string]bool{}
+	for i := range 3 {
+		rec, err := player.Game(ctx, p.Variant, uint64(i))
+		if err := errors.Join(err, w.Put(ctx, rec)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-r.grown:
+		case err := <-done:
+			t.Fatalf("after %d shards: %v", len(names), err)
+		}
+		paths, err := data.Shards(r.dir(recordsDir))
+		if err != nil || len(paths) != 1 || names[paths[0]] {
+			t.Fatalf("shards %v, %v after %v: want one with a new name", paths, err, names)
+		}
+		names[paths[0]] = true
+		if err := os.Remove(paths[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := r.window.Games(); n != len(names) {
+		t.Errorf("%d games are in the window, want %d", n, len(names))
+	}
+	cancel()
+	if err := errors.Join(<-done, w.Close()); err != nil {
+		t.Error(err)
+	}
+	closeRun(t, r)
+	sound(t, p)
+}
+
 // TestStepsRefused trains weights that are not finite. Every step is refused and its batch kept; after so many the run ends
 // with the remedy.
 func TestStepsRefused(t *testing.T) {
