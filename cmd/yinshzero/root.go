@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -30,7 +31,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 // newRoot is the whole command line.
 func newRoot() *cobra.Command {
 	root := group("yinshzero", "A YINSH player trained by self-play, and the tools around it",
-		newRun(), newWorker(), newFleet(), newEngine(), newMatch(), newMatches(), newLadder(), newReport(), newExport(), newRecords(), newRules(), newSolve(), newBench(), newVersion())
+		newRun(), newWorker(), newFleet(), newEngine(), newMatch(), newMatches(), newLadder(), newReport(), newSweep(), newExport(), newRecords(), newRules(), newSolve(), newBench(), newVersion())
 	root.Long = root.Short + ".\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 faults found in what was read."
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
@@ -103,8 +104,10 @@ func inRange(flag string, n, low, high int) error {
 
 // printJSON prints v as one object.
 func printJSON(c *cobra.Command, v any) error {
-	return json.NewEncoder(c.OutOrStdout()).Encode(v)
+	return encodeJSON(c.OutOrStdout(), v)
 }
+
+func encodeJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
 // A variantFlag is --variant.
 type variantFlag struct{ rules.Variant }

@@ -101,22 +101,35 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := runParams(cfg, f.dir, f.hub())
-	if err != nil {
-		return &usageError{err}
-	}
-	log, file, err := f.openLog(c.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	p.Log, p.Hub.Log, p.TensorBoard = log, log, f.tensorBoard
 	ctx, cancel := untilSignal(c)
 	defer cancel()
 	if f.length > 0 {
 		ctx, cancel = context.WithTimeout(ctx, f.length)
 		defer cancel()
 	}
+	return f.hold(ctx, cfg, begun, c.ErrOrStderr(), func(r *pipeline.Run, log *slog.Logger) error {
+		return f.serve(ctx, r, log, func(ctx context.Context) error {
+			if f.screen() {
+				return screen.Show(ctx, r.Status, r.Run)
+			}
+			return logged(ctx, r, log)
+		})
+	})
+}
+
+// hold opens the run of a configuration, which may have begun, and calls use while it holds it. If ctx is done before the run
+// is open, use is not called.
+func (f *runFlags) hold(ctx context.Context, cfg config.Config, begun bool, stderr io.Writer, use func(*pipeline.Run, *slog.Logger) error) (err error) {
+	p, err := runParams(cfg, f.dir, f.hub())
+	if err != nil {
+		return &usageError{err}
+	}
+	log, file, err := f.openLog(stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	p.Log, p.Hub.Log, p.TensorBoard = log, log, f.tensorBoard
 	if !begun { // a new run that ends while it opens is gone on with under the same configuration
 		if err := f.keep(cfg); err != nil {
 			return err
@@ -136,12 +149,7 @@ func (f *runFlags) run(c *cobra.Command) (err error) {
 			return err
 		}
 	}
-	return f.serve(ctx, r, log, func(ctx context.Context) error {
-		if f.screen() {
-			return screen.Show(ctx, r.Status, r.Run)
-		}
-		return logged(ctx, r, log)
-	})
+	return use(r, log)
 }
 
 // serve calls run, and while it runs shows Prometheus how r stands, if that is asked for.

@@ -39,43 +39,62 @@ const MaxBytes = 1 << 20
 // Load reads the YAML file at path over the defaults, then the overrides, each key=value with a dotted key. An empty
 // path means the defaults alone. The error joins every [Fault], in the order of the file.
 func Load(path string, overrides []string) (Config, error) {
+	l, err := load(path, overrides)
+	return l.config, err
+}
+
+func load(path string, overrides []string) (layer, error) {
 	if path == "" {
-		return Parse("defaults", nil, overrides)
+		return parse("defaults", nil, overrides)
 	}
 	text, err := read(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("read config: %w", err)
+		return layer{}, err
 	}
-	if len(text) > MaxBytes {
-		return Config{}, &Fault{path, "", "is larger than 1 MiB: want a YAML file with keys such as seed, variant"}
-	}
-	return Parse(path, text, overrides)
+	return parse(path, text, overrides)
 }
 
-// read reads a file, and of one that is too large a byte more than is allowed.
-func read(path string) (text []byte, err error) {
+// read reads a file.
+func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read config: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	if len(text) > MaxBytes {
+		return nil, &Fault{path, "", "is larger than 1 MiB: want a YAML file with keys such as seed, variant"}
+	}
+	return text, nil
+}
+
+// A layer is a configuration, and where those of its keys stand that were given.
+type layer struct {
+	config Config
+	where  map[string]string
 }
 
 // Parse is [Load] for a text already read; name stands for the file in errors.
 func Parse(name string, text []byte, overrides []string) (Config, error) {
-	c := Default()
-	d := decoder{name: name, where: map[string]string{}}
+	l, err := parse(name, text, overrides)
+	return l.config, err
+}
+
+func parse(name string, text []byte, overrides []string) (layer, error) {
+	l := layer{Default(), map[string]string{}}
+	d := decoder{name: name, where: l.where}
 	if root := d.parse(text); root != nil {
-		d.value(root, reflect.ValueOf(&c).Elem(), "", "")
+		d.value(root, reflect.ValueOf(&l.config).Elem(), "", "")
 	}
 	for _, o := range overrides {
-		d.override(&c, o)
+		d.override(&l.config, o)
 	}
 	if len(d.faults) == 0 {
-		c.check(d.fault)
+		l.config.check(d.fault)
 	}
-	return c, errors.Join(d.faults...)
+	return l, errors.Join(d.faults...)
 }
 
 // YAML returns the whole configuration, every key present; [Parse] reads it back to the same Config.
@@ -197,6 +216,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, key string, tag reflect.S
 	}
 	d.at(key, n)
 	switch {
+	case v.Type() == reflect.TypeFor[yaml.Node](): // to be decoded later
+		v.Set(reflect.ValueOf(*n))
 	case v.Kind() == reflect.Struct:
 		d.mapping(n, v, key)
 	case v.Kind() == reflect.Slice:

@@ -9,5 +9,7 @@
 // is a [Fault] that names file, line and column, and the remedy; the error joins all of them. [Config.YAML] writes the
 // effective values for the run's directory.
 //
+// A [Sweep] is a file with several configurations to be compared; [LoadSweep] is as strict.
+//
 // It knows nothing of what the values do: the commands hand them to the packages concerned.
 package config
