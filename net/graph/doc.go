@@ -14,6 +14,8 @@
 //	solver.LR = 1e-3
 //	norm, err := g.Step(solver) // w has changed
 //
+// A Graph that goes forward only tells what a batch costs by Losses and changes nothing.
+//
 // # The loss
 //
 // Over a batch of B rows with the weights p of the policy, v of the value, r of the reply and e of the game's end

@@ -52,6 +52,7 @@ type Params struct {
 	ReplyLoss     float64 // weight of the reply loss
 	OwnershipLoss float64 // weight of the ownership loss
 	PliesLoss     float64 // weight of the plies loss
+	ForwardOnly   bool    // no gradients, at a third of the time: Losses tells what a batch costs, Gradients and Step refuse
 }
 
 // losses are the weights by loss.
@@ -92,6 +93,21 @@ type Losses struct {
 	Reply     float64 // cross-entropy of the opponent's policy
 	Ownership float64 // cross-entropy of a Point's owner, the mean over the board
 	Plies     float64 // cross-entropy of the plies left
+}
+
+// MeanLosses is the mean of some Losses, at least one, each of which counts alike.
+func MeanLosses(all []Losses) (m Losses) {
+	for _, l := range all {
+		m.Total += l.Total
+		m.Policy += l.Policy
+		m.Value += l.Value
+		m.Rings += l.Rings
+		m.Reply += l.Reply
+		m.Ownership += l.Ownership
+		m.Plies += l.Plies
+	}
+	n := float64(len(all))
+	return Losses{m.Total / n, m.Policy / n, m.Value / n, m.Rings / n, m.Reply / n, m.Ownership / n, m.Plies / n}
 }
 
 const (
@@ -161,7 +177,7 @@ func newRows(size int) *rows {
 // row is the part of input i that belongs to a row.
 func (m *rows) row(i, row int) []float32 { return m.data[i][row*inputWidths[i]:][:inputWidths[i]] }
 
-// New builds the replicas for w, which it will change in place.
+// New builds the replicas for w, which it will change in place unless it goes forward only.
 func New(w *net.Weights, p Params) (*Graph, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("make training graph: %w", err)
@@ -183,7 +199,7 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	}
 	g.layers = append(g.layers, newLayer(set, w, net.InputConv, false))
 	for i := range a.Blocks {
-		g.layers = append(g.layers, newLayer(set, w, net.Block(i)+net.Conv1, true), newLayer(set, w, net.Block(i)+net.Conv2, true))
+		g.layers = append(g.layers, newLayer(set, w, net.Block(i)+net.Conv1, !p.ForwardOnly), newLayer(set, w, net.Block(i)+net.Conv2, !p.ForwardOnly))
 	}
 	g.globals, g.value = newProduct(set, w, net.GlobalsFC, 0), newProduct(set, w, net.ValueDense+net.WeightName, a.PoolLen())
 	g.pools = make([]*product, a.Blocks)
@@ -201,7 +217,9 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 	for range min(n, maxLanes, ceil(p.Batch, laneRows)) {
 		lane := make(map[string][]float32)
 		for _, t := range w.Tensors() {
-			lane[t.Name] = make([]float32, t.Len())
+			if !p.ForwardOnly {
+				lane[t.Name] = make([]float32, t.Len())
+			}
 		}
 		g.lanes = append(g.lanes, lane)
 	}
@@ -210,7 +228,7 @@ func newGraph(w *net.Weights, p Params, set *kernel.Set) (*Graph, error) {
 		g.scales[i] /= float64(p.Batch)
 	}
 	for range min(p.Replicas, len(g.lanes)) {
-		r, err := newReplica(g.shared, g.size, g.scales)
+		r, err := newReplica(g.shared, g.size, g.scales, p.ForwardOnly)
 		if err != nil {
 			return nil, fmt.Errorf("make training graph: %w", err)
 		}
@@ -313,10 +331,44 @@ func boardCells(old []int, plane []float32) []int {
 // have been set. When ctx ends it returns its error, between two micro-batches. A panic in one of its goroutines is returned
 // as a *crash.Error; the Graph is then as if Gradients had not been called.
 func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
+	if g.params.ForwardOnly {
+		return Losses{}, errors.New("compute gradients: the graph goes forward only")
+	}
+	losses, err := g.run(ctx)
+	if err != nil {
+		return losses, fmt.Errorf("compute gradients: %w", err)
+	}
+	for _, lane := range g.lanes[1:] {
+		for _, t := range g.weights.Tensors() {
+			sum := g.lanes[0][t.Name]
+			for i, v := range lane[t.Name] {
+				sum[i] += v
+			}
+		}
+	}
+	g.ready = true
+	return losses, nil
+}
+
+// Losses computes what the batch costs with the current weights: the losses that Gradients tells, to the bit. The graph
+// must go forward only. Every row must have been set, and contexts and panics end it as they do Gradients.
+func (g *Graph) Losses(ctx context.Context) (Losses, error) {
+	if !g.params.ForwardOnly {
+		return Losses{}, errors.New("compute losses: the graph has gradients too: want one that goes forward only")
+	}
+	losses, err := g.run(ctx)
+	if err != nil {
+		return losses, fmt.Errorf("compute losses: %w", err)
+	}
+	return losses, nil
+}
+
+// run runs the batch through the replicas: it returns the losses, and leaves the gradients, if there are any, in the lanes.
+func (g *Graph) run(ctx context.Context) (Losses, error) {
 	g.ready = false
 	for i, ok := range g.set {
 		if !ok {
-			return Losses{}, fmt.Errorf("compute gradients: row %d of the batch was never set", i)
+			return Losses{}, fmt.Errorf("row %d of the batch was never set", i)
 		}
 	}
 	g.pack()
@@ -338,7 +390,7 @@ func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 	wg.Wait()
 	for i, err := range errs {
 		if errors.As(err, new(*crash.Error)) { // nobody knows what it has left half done
-			r, err := newReplica(g.shared, g.size, g.scales)
+			r, err := newReplica(g.shared, g.size, g.scales, g.params.ForwardOnly)
 			if err != nil {
 				return Losses{}, errors.Join(err, errs[i])
 			}
@@ -346,25 +398,18 @@ func (g *Graph) Gradients(ctx context.Context) (Losses, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Losses{}, fmt.Errorf("compute gradients: %w", err)
+		return Losses{}, err
 	}
 	total := sums[0]
-	for l := 1; l < len(g.lanes); l++ {
-		for i, v := range sums[l] {
+	for _, lane := range sums[1:] {
+		for i, v := range lane {
 			total[i] += v
-		}
-		for _, t := range g.weights.Tensors() {
-			sum := g.lanes[0][t.Name]
-			for i, v := range g.lanes[l][t.Name] {
-				sum[i] += v
-			}
 		}
 	}
 	losses := g.report(total)
 	if !finite(losses.Total) {
-		return losses, fmt.Errorf("compute gradients: total loss is %g: %w", losses.Total, ErrNotFinite)
+		return losses, fmt.Errorf("total loss is %g: %w", losses.Total, ErrNotFinite)
 	}
-	g.ready = true
 	return losses, nil
 }
 
@@ -398,6 +443,9 @@ func (g *Graph) lane(ctx context.Context, r *replica, l int, sums *[numLosses]fl
 		if err = r.run(m, sums); err != nil {
 			break
 		}
+	}
+	if g.params.ForwardOnly {
+		return err
 	}
 	return errors.Join(err, r.take(g.lanes[l])) // take even then: it leaves the replica without gradients
 }

@@ -103,8 +103,9 @@ const (
 	weightChunk = 8
 )
 
-// newReplica builds graph and machine; scales are the factors of the losses in the total.
-func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error) {
+// newReplica builds graph and machine, with gradients unless it goes forward only; scales are the factors of the losses in
+// the total.
+func newReplica(s shared, size int, scales [numLosses]float64, forwardOnly bool) (*replica, error) {
 	r := &replica{
 		shared: s, size: size, graph: G.NewGraph(),
 		scratch:       kernel.NewScratch(chunk, s.arch.Channels),
@@ -122,7 +123,9 @@ func newReplica(s shared, size int, scales [numLosses]float64) (*replica, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.differentiate(total); err != nil {
+	if forwardOnly {
+		r.machine = G.NewTapeMachine(r.graph)
+	} else if err := r.differentiate(total); err != nil {
 		return nil, err
 	}
 	return r, nil
