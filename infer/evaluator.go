@@ -265,7 +265,7 @@ func softmax(x []float32) bool {
 		x[i] = float32(p)
 		sum += p
 	}
-	if math.IsNaN(sum) || math.IsInf(float64(top), 0) {
+	if math.IsNaN(sum) { // an infinite top makes it so, too
 		return false
 	}
 	for i := range x {

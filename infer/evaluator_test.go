@@ -155,10 +155,14 @@ func swap(pos rules.Position) (rules.Position, error) {
 func TestSymmetry(t *testing.T) {
 	p := program(t)
 	plain := New(p.Clone(), Params{})
+	e, other := New(p.Clone(), Params{Symmetry: true, Seed: 1}), New(p.Clone(), Params{Symmetry: true, Seed: 2})
 	used := map[rules.Symmetry]bool{}
-	for i, pos := range positions(120) {
-		e := New(p.Clone(), Params{Symmetry: true, Seed: uint64(i)})
+	unlike := 0 // for another seed
+	for _, pos := range positions(120) {
 		got := ask(t, e, pos)
+		if !same(got, ask(t, other, pos)) {
+			unlike++
+		}
 		found := false
 		for s := range rules.Symmetry(rules.NumSymmetries) {
 			image := ask(t, plain, s.Position(pos))
@@ -179,8 +183,8 @@ func TestSymmetry(t *testing.T) {
 			t.Errorf("%v: the answer is that of no image", &pos)
 		}
 	}
-	if len(used) != rules.NumSymmetries {
-		t.Errorf("%d symmetries were used, want all %d", len(used), rules.NumSymmetries)
+	if len(used) != rules.NumSymmetries || unlike < 80 {
+		t.Errorf("%d symmetries were used, want all %d; %d of 120 answers differ under another seed", len(used), rules.NumSymmetries, unlike)
 	}
 }
 
@@ -475,6 +479,28 @@ func TestFaults(t *testing.T) {
 	for _, size := range []int{-1, maxCache + 1} {
 		if (Params{CacheSize: size}).Validate() == nil {
 			t.Errorf("a cache of %d positions is valid", size)
+		}
+	}
+}
+
+// TestSoftmax: by hand, as far apart as floats are, and what is not finite.
+func TestSoftmax(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, test := range []struct{ in, want []float32 }{
+		{[]float32{0}, []float32{1}},
+		{[]float32{float32(math.Log(3)), 0}, []float32{0.75, 0.25}},
+		{[]float32{3e38, -3e38, 3e38}, []float32{0.5, 0, 0.5}},
+		{[]float32{1, -inf}, []float32{1, 0}},
+		{[]float32{inf, 0}, nil},
+		{[]float32{-inf, -inf}, nil},
+		{[]float32{0, nan}, nil},
+		{[]float32{nan, 0}, nil},
+	} {
+		got := slices.Clone(test.in)
+		if ok := softmax(got); ok != (test.want != nil) {
+			t.Errorf("%v: finite: %v", test.in, ok)
+		} else if ok && !slices.EqualFunc(got, test.want, func(a, b float32) bool { return math.Abs(float64(a-b)) < 1e-7 }) {
+			t.Errorf("%v: %v, want %v", test.in, got, test.want)
 		}
 	}
 }

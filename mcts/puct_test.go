@@ -234,8 +234,10 @@ func TestPlies(t *testing.T) {
 			plies  int32
 		}{
 			{"win", rules.WhiteWins, 3, rules.WhiteWins, m[1], 3},
+			{"shorter win", rules.WhiteWins, 1, rules.WhiteWins, m[0], 2},
 			{"equal wins", rules.WhiteWins, 2, rules.WhiteWins, m[0], 3},
 			{"loss", rules.BlackWins, 3, rules.BlackWins, m[0], 4},
+			{"shorter loss", rules.BlackWins, 1, rules.BlackWins, m[1], 3},
 			{"equal losses", rules.BlackWins, 2, rules.BlackWins, m[0], 3},
 			{"draw", rules.Draw, 3, rules.Draw, m[0], 4},
 			{"shorter draw", rules.Draw, 1, rules.Draw, m[1], 3},

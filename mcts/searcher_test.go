@@ -415,7 +415,8 @@ func TestBadEvaluator(t *testing.T) {
 					return nil
 				}), p)
 				pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
-				_, err := s.Search(t.Context(), pos, Budget{Simulations: 100}, nil)
+				// Noise lets the root's Moves come in another order than their priors'.
+				_, err := s.Search(t.Context(), pos, Budget{100, p.Root == Gumbel}, newRand(3))
 				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "/standard") {
 					t.Fatalf("%s at call %d: error %v: want %q", test.name, last, err, test.want)
 				}
