@@ -404,19 +404,20 @@ func Shards(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// NextShard is the path for the next shard in dir: the number after the highest there, in eight digits, such as
-// 00000001.shard for the first. One process writes to a directory at a time.
-func NextShard(dir string) (string, error) {
+// NextShard is the path for the next shard in dir: the number after the highest there and after that of last, the shard
+// written before, which may be gone; last is empty for the first. The number has eight digits, as in 00000001.shard. One
+// process writes to a directory at a time.
+func NextShard(dir, last string) (string, error) {
 	paths, err := Shards(dir)
 	if err != nil {
 		return "", err
 	}
-	last := 0
-	for _, path := range paths {
+	highest := 0
+	for _, path := range append(paths, last) {
 		n, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ShardExt))
 		if err == nil {
-			last = max(last, n)
+			highest = max(highest, n)
 		}
 	}
-	return filepath.Join(dir, fmt.Sprintf("%08d%s", last+1, ShardExt)), nil
+	return filepath.Join(dir, fmt.Sprintf("%08d%s", highest+1, ShardExt)), nil
 }

@@ -265,15 +265,15 @@ func TestOpenShardRefuses(t *testing.T) {
 // TestShards checks that only finished shards are listed, in order, and how the next one is named.
 func TestShards(t *testing.T) {
 	dir := t.TempDir()
-	next := func() string {
+	next := func(last string) string {
 		t.Helper()
-		path, err := NextShard(dir)
+		path, err := NextShard(dir, last)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
-	if got := filepath.Base(next()); got != "00000001.shard" {
+	if got := filepath.Base(next("")); got != "00000001.shard" {
 		t.Errorf("first shard is %s", got)
 	}
 	for _, name := range []string{"00000009.shard", "00000010.shard", "zz.shard", "00000011.shard.damaged", "notes.txt"} {
@@ -288,8 +288,12 @@ func TestShards(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
-	if got := filepath.Base(next()); got != "00000011.shard" {
-		t.Errorf("next shard is %s", got)
+	for last, want := range map[string]string{
+		"": "00000011.shard", "00000005.shard": "00000011.shard", "00000011.shard": "00000012.shard", "x.shard": "00000011.shard",
+	} {
+		if got := filepath.Base(next(filepath.Join(dir, last))); got != want {
+			t.Errorf("the shard after %q is %s, want %s", last, got, want)
+		}
 	}
 }
 

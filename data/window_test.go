@@ -25,7 +25,7 @@ func smallWindow() WindowParams {
 // addShard writes recs as the next shard of dir and returns its path.
 func addShard(t testing.TB, dir string, recs []*Record) string {
 	t.Helper()
-	path, err := NextShard(dir)
+	path, err := NextShard(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

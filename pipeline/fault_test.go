@@ -464,20 +464,32 @@ func TestDamagedCheckpoint(t *testing.T) {
 func TestShardsDeleted(t *testing.T) {
 	p := quiet(t)
 	p.ShardGames = 1
-	r := open(t, p)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "w"})
+	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
 	if err != nil {
 		t.Fatal(err)
 	}
-	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first, err := player.Game(ctx, p.Variant, 99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := filepath.Join(p.Dir, recordsDir, "00000001"+data.ShardExt) // when the run is opened
+	closeRun(t, open(t, p))
+	if _, err := data.WriteShard(there, []*data.Record{first}); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, p)
+	if err := os.Remove(there); err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.hub.Join(ctx, fleet.WorkerParams{Name: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.ingest(ctx) }()
-	names := map[string]bool{}
+	names := map[string]bool{there: true}
 	for i := range 3 {
 		rec, err := player.Game(ctx, p.Variant, uint64(i))
 		if err := errors.Join(err, w.Put(ctx, rec)); err != nil {

@@ -106,11 +106,11 @@ func (r *Run) write(ctx context.Context, s *shardInHand) error {
 		return nil
 	}
 	if s.path == "" {
-		path, err := data.NextShard(r.dir(recordsDir))
+		path, err := data.NextShard(r.dir(recordsDir), r.shard)
 		if err != nil {
 			return err
 		}
-		s.path = path
+		s.path, r.shard = path, path
 	}
 	err := r.toDisk(ctx, func() error {
 		_, err := data.WriteShard(s.path, s.records)
@@ -185,7 +185,8 @@ func (r *Run) openRecords() (err error) {
 	if err != nil || len(shards) == 0 {
 		return err
 	}
-	newest, err := data.OpenShard(shards[len(shards)-1])
+	r.shard = shards[len(shards)-1]
+	newest, err := data.OpenShard(r.shard)
 	if err != nil {
 		return nil // it is among the window's faults, and nothing in it counts
 	}

@@ -93,7 +93,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	variant := p
 	variant.Variant = rules.Standard()
-	shard, err := data.NextShard(filepath.Join(p.Dir, recordsDir))
+	shard, err := data.NextShard(filepath.Join(p.Dir, recordsDir), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func TestResumeIsExact(t *testing.T) {
 		}
 		recs = append(recs, rec)
 	}
-	path, err := data.NextShard(filepath.Join(once.Dir, recordsDir))
+	path, err := data.NextShard(filepath.Join(once.Dir, recordsDir), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,7 @@ type Run struct {
 	window   *data.Window
 	trainer  *train.Trainer
 	metrics  *metrics.Log
+	shard    string                // the newest one, whether it is still there or not, empty for none; ingest's own
 	known    map[[32]byte]struct{} // hashes of the games in the newest shard when the run was opened
 
 	grown      chan struct{} // holds a token when games have come in since learn last looked

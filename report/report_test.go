@@ -116,7 +116,7 @@ func writeShards(t *testing.T, dir string, shards, games int) {
 			rec.Final = pos.Hash()
 			recs = append(recs, rec)
 		}
-		path, err := data.NextShard(filepath.Join(dir, "records"))
+		path, err := data.NextShard(filepath.Join(dir, "records"), "")
 		check(t, err)
 		_, err = data.WriteShard(path, recs)
 		check(t, err)

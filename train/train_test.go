@@ -77,7 +77,7 @@ func games(n int) (recs []*data.Record) {
 func windowOf(t testing.TB, recs []*data.Record, p data.WindowParams) *data.Window {
 	t.Helper()
 	dir := t.TempDir()
-	path, err := data.NextShard(dir)
+	path, err := data.NextShard(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
