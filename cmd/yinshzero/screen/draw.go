@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (c *canvas) line(name, format string, args ...any) {
 }
 
 // Draw is the picture of a run in a terminal of width columns and height lines, with foot as its last line. Lines are
-// cut at the width; the events fill what height the rest leaves.
+// cut at the width, but for events, which go on in the next: the newest fill what height the rest leaves.
 func Draw(s pipeline.Status, width, height int, foot string) string {
 	c := &canvas{width: width}
 	c.b.WriteString(title.MaxWidth(width).Render("yinshzero · "+s.Dir) + faint.Render("  "+s.Elapsed.Round(time.Second).String()) + "\n\n")
@@ -39,6 +40,9 @@ func Draw(s pipeline.Status, width, height int, foot string) string {
 		thousands(int64(s.EvaluationsPerSecond)))
 	if s.Quarantined > 0 {
 		c.line("", "%s games refused: see quarantine/", thousands(s.Quarantined))
+	}
+	if s.Panics > 0 {
+		c.line("", "%s games lost to panics: see log/run.log", thousands(s.Panics))
 	}
 	c.line("window", "%s positions", thousands(s.WindowSize))
 	c.training(s)
@@ -49,10 +53,7 @@ func Draw(s pipeline.Status, width, height int, foot string) string {
 	}
 	c.best(s)
 	c.b.WriteString("\n")
-	used := strings.Count(c.b.String(), "\n") + 2
-	for _, e := range s.Events[max(0, len(s.Events)-max(0, height-used)):] {
-		c.line(e.Time.Format(time.TimeOnly), "%s", e.Text)
-	}
+	c.events(s.Events, height-strings.Count(c.b.String(), "\n")-2)
 	if foot != "" {
 		c.b.WriteString("\n" + faint.MaxWidth(width).Render(foot))
 	}
@@ -85,6 +86,38 @@ func (c *canvas) best(s pipeline.Status) {
 	}
 	c.line("best", "%s of step %s  %s", short(s.Best.ID), thousands(s.Best.Step), strength)
 	c.line("", "%d promoted, %d rejected", s.Promotions, s.Rejections)
+}
+
+// leastText is how many columns the text of an event must have to be wrapped.
+const leastText = 10
+
+// events draws the newest events that fit into so many lines, and of one that does not the beginning if it is the newest.
+func (c *canvas) events(all []pipeline.Event, lines int) {
+	type row struct{ name, text string }
+	var rows []row
+	for _, e := range slices.Backward(all) {
+		text := e.Text
+		if width := c.width - label.GetWidth(); width >= leastText {
+			text = lipgloss.NewStyle().Width(width).Render(text)
+		}
+		var more []row
+		for i, part := range strings.Split(text, "\n") {
+			more = append(more, row{text: strings.TrimRight(part, " ")})
+			if i == 0 {
+				more[0].name = e.Time.Format(time.TimeOnly)
+			}
+		}
+		if len(rows)+len(more) > lines {
+			if len(rows) == 0 {
+				rows = more[:max(0, lines)]
+			}
+			break
+		}
+		rows = append(more, rows...)
+	}
+	for _, r := range rows {
+		c.line(r.name, "%s", r.text)
+	}
 }
 
 // scaleLength is the length of a scale in columns.

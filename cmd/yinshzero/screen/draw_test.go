@@ -53,6 +53,17 @@ func late() pipeline.Status {
 	return s
 }
 
+// troubled has a last event longer than a line, of an error of two lines.
+func troubled() pipeline.Status {
+	s := late()
+	s.Panics = 2
+	s.Events = append(s.Events, pipeline.Event{
+		Time: time.Date(2026, 1, 2, 4, 5, 6, 0, time.UTC),
+		Text: "disk is full: waiting for room error=write runs/mini/records/00000017.shard: no space left on device: make room on the disk of runs/mini/records\nremove runs/mini/records/.tmp-1: no such file",
+	})
+	return s
+}
+
 func TestDraw(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -62,6 +73,7 @@ func TestDraw(t *testing.T) {
 		{"early", early(), 100, 30},
 		{"late", late(), 120, 24},
 		{"narrow", late(), 40, 16},
+		{"wrapped", troubled(), 60, 26},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := Draw(tt.in, tt.width, tt.height, "q or Ctrl-C: finish and end")
