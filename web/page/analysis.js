@@ -29,7 +29,7 @@ export class Analysis {
   constructor(app) {
     this.app = app;
     this.answer = null;
-    this.shown = null; // the line pointed at in the list
+    this.shown = -1; // the place in the list that is pointed at
     byId("heat").addEventListener("change", () => this.draw());
   }
 
@@ -38,7 +38,7 @@ export class Analysis {
     this.#search?.abort();
     this.#search = null;
     this.answer = null;
-    this.shown = null;
+    this.shown = -1;
   }
 
   /** Analyses the position on the board until it is left. */
@@ -100,43 +100,44 @@ export class Analysis {
   #list() {
     const { app, answer } = this;
     const text = byId("analysis-text");
+    const infos = answer?.moveInfos.slice(0, SHOWN) ?? [];
+    const list = byId("lines");
+    while (list.children.length > infos.length) list.lastChild.remove();
+    while (list.children.length < infos.length) list.append(this.#item(list.children.length));
     if (!answer) {
       text.textContent = app.waiting ? "It goes on when it is your turn." : "One moment…";
-      byId("lines").replaceChildren();
       return;
     }
     const { visits, proven } = answer.rootInfo;
     const sure = proven ? (proven === "draw" ? "; a draw, proven" : `; ${side[proven]} wins, proven`) : "";
     text.textContent = `${visits.toLocaleString("en")} simulations${answer.isDuringSearch ? "…" : ""}${sure}`;
     const mover = app.position.toMove;
-    const items = answer.moveInfos.slice(0, SHOWN).map((info) => {
+    infos.forEach((info, i) => {
       const rate = mover === "W" ? info.winrate : 1 - info.winrate;
-      const point = (line) => () => {
-        this.shown = line;
-        app.board.layers.arrows.replaceChildren();
-        this.#onBoard();
-      };
-      const button = html(
-        "button",
-        {
-          type: "button",
-          "aria-label": `Play ${info.move}: ${Math.round(100 * rate)} percent for ${side[mover]}, ${info.visits} visits`,
-          onclick: () => app.play(info.move),
-          onpointerenter: point(info.pv),
-          onpointerleave: point(null),
-          onfocus: point(info.pv),
-          onblur: point(null),
-        },
-        html("strong", {}, info.move),
-        html("span", { class: "rate" }, `${(100 * rate).toFixed(1)}%`),
-        html("span", { class: "visits" }, info.visits.toLocaleString("en")),
-        html("span", { class: "pv" }, info.pv.slice(1, 7).join(" ")),
-      );
-      return html("li", {}, button);
+      const button = list.children[i].firstChild;
+      button.setAttribute("aria-label", `Play ${info.move}: ${Math.round(100 * rate)} percent for ${side[mover]}, ${info.visits} visits`);
+      const cells = [info.move, `${(100 * rate).toFixed(1)}%`, info.visits.toLocaleString("en"), info.pv.slice(1, 7).join(" ")];
+      cells.forEach((text, k) => (button.children[k].textContent = text));
     });
-    const focused = [...byId("lines").children].findIndex((item) => item.contains(document.activeElement));
-    byId("lines").replaceChildren(...items);
-    if (focused >= 0) items[focused]?.firstChild.focus();
+  }
+
+  // The button of a place in the list. It stays as the answers come, since a click is lost on one that is replaced under it.
+  #item(i) {
+    const { app } = this;
+    const point = (there) => () => {
+      this.shown = there ? i : -1;
+      app.board.layers.arrows.replaceChildren();
+      this.#onBoard();
+    };
+    const names = ["strong", "span", "span", "span"].map((tag, k) => html(tag, { class: ["", "rate", "visits", "pv"][k] }));
+    const listeners = {
+      onclick: () => this.answer && app.play(this.answer.moveInfos[i].move),
+      onpointerenter: point(true),
+      onpointerleave: point(false),
+      onfocus: point(true),
+      onblur: point(false),
+    };
+    return html("li", {}, html("button", { type: "button", ...listeners }, ...names));
   }
 
   #onBoard() {
@@ -146,8 +147,8 @@ export class Analysis {
     if (!answer) return;
     const moves = answer.moveInfos;
     const kind = byId("heat").value;
-    if (this.shown || kind === "line") {
-      const line = this.shown ?? moves[0]?.pv ?? [];
+    if (this.shown >= 0 || kind === "line") {
+      const line = moves[Math.max(0, this.shown)]?.pv ?? [];
       const hints = line.slice(0, LINE).map((move, i) => hint(parse(move), { weight: 0.3, text: i + 1, name: i % 2 ? "even" : "odd" }));
       arrows.append(...hints.reverse());
     } else if (kind === "lines") {

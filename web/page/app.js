@@ -280,8 +280,10 @@ class App {
     drawScore(byId("score"), position, { W: name("W"), B: name("B") });
     draw(this.board, position, person ? choice : null, this.pointer.hover, this.row);
     this.pointer.label(person);
+    this.board.root.dataset.turn = position.over ? "over" : person ? "person" : this.waiting ? "engine" : "waits";
+    this.board.root.dataset.ply = this.game.ply;
     byId("status").textContent = this.#status(person);
-    byId("offers").replaceChildren(...this.#offers(person));
+    this.#drawOffers(person);
     drawMoves(byId("moves"), this, this.review.marks());
     this.review.draw();
     this.analysis.draw();
@@ -298,6 +300,17 @@ class App {
     if (position.over) return outcome(position.result);
     if (!person) return this.waiting ? "yinshzero is thinking…" : `yinshzero would play ${side[position.toMove]} here.`;
     return `${settings.sides === "WB" ? side[position.toMove] : "Your turn"}: ${lower(ask(position, choice))}`;
+  }
+
+  // Buttons are left alone while they stay the same: a click is lost on one that is replaced under it.
+  #drawOffers(person) {
+    const offers = this.#offers(person);
+    const rows = this.choice.stage === "row" ? this.position.position + this.choice.fits.length : "";
+    const same = offers.map(({ textContent, className }) => textContent + className).join("\n") + rows;
+    const root = byId("offers");
+    if (root.dataset.same === same) return;
+    root.dataset.same = same;
+    root.replaceChildren(...offers);
   }
 
   // Buttons beside the status: what can be done other than on the board.

@@ -1,15 +1,18 @@
 // Asks the backend, and goes on asking where nobody answers: a server that is started again has lost nothing.
 
-import { drop, notice } from "./notices.js";
+import { drop, notice, shows } from "./notices.js";
 
 const WAITS = [500, 1000, 2000, 4000]; // milliseconds before the next try; the last one again and again
 
 export class Asker {
+  #waiting = new Set(); // what ends each wait
+  #unanswered = 0; // questions that are asked again
+
   constructor(backend) {
     this.backend = backend;
   }
 
-  /** The answer to a question; until somebody answers, a notice says so. */
+  /** The answer to a question; until there is one, a notice says so. */
   ask(name, body, signal) {
     return this.#steady(() => this.backend.ask(name, body, signal), signal);
   }
@@ -20,36 +23,35 @@ export class Asker {
   }
 
   async #steady(question, signal) {
-    for (let tries = 0; ; tries++) {
-      try {
-        const answer = await question();
-        if (tries > 0) drop("gone");
-        return answer;
-      } catch (error) {
-        if (!error.gone) {
-          if (error.name !== "AbortError") drop("gone");
-          throw error;
+    let tries = 0;
+    try {
+      for (;;) {
+        try {
+          return await question();
+        } catch (error) {
+          if (!error.again) throw error;
+          if (tries === 0) this.#unanswered++;
+          await this.#wait(WAITS[Math.min(tries++, WAITS.length - 1)], error, signal);
         }
-        await this.#wait(WAITS[Math.min(tries, WAITS.length - 1)], signal);
       }
+    } finally {
+      if (tries > 0 && --this.#unanswered === 0) drop("again");
     }
   }
 
-  // Waits for the time, or for the button.
-  #wait(milliseconds, signal) {
+  // Waits for the time, or for the button of the notice.
+  #wait(milliseconds, { message }, signal) {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, milliseconds);
-      signal?.addEventListener("abort", () => {
+      const end = () => {
         clearTimeout(timer);
-        reject(signal.reason);
-      });
-      const run = () => {
-        clearTimeout(timer);
-        resolve();
+        this.#waiting.delete(end);
+        if (signal?.aborted) reject(signal.reason);
+        else resolve();
       };
-      notice("gone", "Nobody answers: yinshzero may have been stopped. Your game is kept here and goes on when it is back.", {
-        action: { text: "Try now", run },
-      });
+      const timer = setTimeout(end, milliseconds);
+      signal?.addEventListener("abort", end, { once: true });
+      this.#waiting.add(end);
+      if (!shows("again")) notice("again", message, { action: { text: "Try now", run: () => [...this.#waiting].forEach((end) => end()) } });
     });
   }
 }

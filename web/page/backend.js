@@ -11,13 +11,16 @@
 // From the worker come   {id, line: object}   for each line of a stream, and one last message for each id:
 // {id, answer: object}   (null after a stream)   or   {id, fault: {error, field, rule}}.
 
-/** What went wrong with a question. gone: nobody answered, so that it may be asked again. */
+/** What went wrong with a question. again: nobody answered, or nobody had the time, so that it may be asked again. */
 export class Fault extends Error {
-  constructor({ error, field, rule }, gone = false) {
+  constructor({ error, field, rule }, again = false) {
     super(error);
-    Object.assign(this, { name: "Fault", field, rule, gone });
+    Object.assign(this, { name: "Fault", field, rule, again });
   }
 }
+
+const GONE = "Nobody answers: yinshzero may have been stopped. Your game is kept here, and goes on when it is back.";
+const BUSY = "yinshzero has too much to do at once; your question waits.";
 
 /** The backend that the page names. */
 export function connect() {
@@ -76,6 +79,8 @@ class Server {
     }
     if (response.ok) return response;
     const text = await response.text().catch(() => "");
+    if (response.status === 429) throw new Fault({ error: BUSY }, true);
+    if ([502, 503, 504].includes(response.status)) throw new Fault({ error: GONE }, true);
     let told;
     try {
       told = JSON.parse(text);
@@ -83,14 +88,15 @@ class Server {
       told = { error: text.trim().slice(0, 300) };
     }
     told.error ||= `the server answers ${response.status} ${response.statusText}`;
-    throw new Fault(told, response.status === 502 || response.status === 503 || response.status === 504);
+    throw new Fault(told);
   }
 }
 
 // lost is what a failed fetch means: the question was taken back, or nobody is there.
 function lost(error, signal) {
   if (signal?.aborted) return signal.reason;
-  return new Fault({ error: `no answer: ${error.message}` }, true);
+  console.info(error); // tells those who look why
+  return new Fault({ error: GONE }, true);
 }
 
 class Desk {

@@ -26,6 +26,7 @@ export class Files {
       ...formats.map(({ name, text }) => html("option", { value: name }, text)),
     );
     this.written = html("textarea", { rows: 6, readonly: true, spellcheck: "false", "aria-label": "This game as text" });
+    this.unwritten = html("p", { class: "wrong" });
     this.dialog = byId("files");
     this.dialog.append(
       html("div", { class: "row" }, html("h2", { id: "files-title" }, "Games"), close),
@@ -42,6 +43,7 @@ export class Files {
         html("button", { type: "button", onclick: () => this.#download() }, "Download"),
       ),
       this.written,
+      this.unwritten,
     );
     this.dialog.addEventListener("dragover", (event) => event.preventDefault());
     this.dialog.addEventListener("drop", (event) => {
@@ -108,6 +110,7 @@ export class Files {
     const { app } = this;
     const format = this.format.value;
     this.written.value = "";
+    this.unwritten.replaceChildren();
     try {
       if (format === "position") {
         this.written.value = app.position.position;
@@ -117,7 +120,7 @@ export class Files {
       const { text } = await app.asker.ask("write", { game: app.game.upTo(Infinity), format, names });
       this.written.value = text;
     } catch (error) {
-      this.written.value = error.message;
+      this.unwritten.append(error.message);
     }
   }
 

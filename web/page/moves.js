@@ -7,6 +7,9 @@ import { side } from "./words.js";
 export function drawMoves(root, app, marks) {
   const { game, turns } = app;
   const { line, ply } = game;
+  const same = JSON.stringify([turns, ply, line.map((node) => [node, game.others(node), marks.get(node)?.text])]);
+  if (root.dataset.same === same) return; // a click is lost on a button that is replaced under it
+  root.dataset.same = same;
   const rows = html("ol", { class: "turns" });
   let from = 0;
   let row;

@@ -18,6 +18,9 @@ export function notice(kind, text, { rule, action } = {}) {
   byId("notices").append(html("div", { class: `notice ${kind}`, role: "alert", "data-kind": kind }, html("p", {}, text, " ", more), button, close));
 }
 
+/** Whether there is a notice of a kind. */
+export const shows = (kind) => byId("notices").querySelector(`[data-kind="${kind}"]`) !== null;
+
 /** Takes the notice of a kind away, or all of them. */
 export function drop(kind) {
   for (const element of byId("notices").querySelectorAll(kind ? `[data-kind="${kind}"]` : ".notice")) element.remove();

@@ -4,13 +4,21 @@
 // those the worker tells {progress: 0 to 1} while it loads, and 1 once it is ready. Questions may come before that. A worker
 // that could not start, or that has broken down, answers every question with a fault.
 
-const files = { go: "yinshzero.wasm", runtime: "ort.wasm", model: "model.onnx" };
+const files = { go: "yinshzero.wasm.gz", runtime: "ort.wasm.gz", model: "model.onnx" };
 const here = (name) => new URL(name, location.href).href;
 
 async function get(name) {
-  const answer = await fetch(here(name));
+  const answer = await fetch(here(name), { cache: "no-cache" }); // after an update all are of one export
   if (!answer.ok) throw new Error(`${name}: ${answer.status} ${answer.statusText}: is the folder whole?`);
   return answer;
+}
+
+// expand decompresses what is compressed and returns the bytes. Some servers have done so already.
+async function expand(blob) {
+  const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
+  if (first !== 0x1f || second !== 0x8b) return new Uint8Array(await blob.arrayBuffer());
+  const plain = blob.stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
 // load starts everything and returns the program's door: ask(id, name, body, line, end) and cancel(id).
@@ -26,7 +34,7 @@ async function load() {
       loaded += part.value.length;
       postMessage({ progress: 0.9 * Math.min(loaded / total, 1) });
     }
-    return new Uint8Array(await new Blob(parts).arrayBuffer());
+    return expand(new Blob(parts));
   };
   const [go, runtime, model] = await Promise.all(Object.values(files).map(bytes));
   const [ort] = await Promise.all([import(here("ort.mjs")), import(here("wasm_exec.js"))]);
