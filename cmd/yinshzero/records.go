@@ -25,8 +25,9 @@ func newRecordsVerify() *cobra.Command {
 	}
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, paths []string) error {
-		s, err := data.Verify(paths, badRecord(c))
-		if err != nil {
+		f := newFaults(c, "")
+		s, err := data.Verify(paths, f.add)
+		if f.rest(); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -51,8 +52,9 @@ func newRecordsStat() *cobra.Command {
 	}
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, paths []string) error {
-		s, err := data.Verify(paths, badRecord(c))
-		if err != nil {
+		f := newFaults(c, "")
+		s, err := data.Verify(paths, f.add)
+		if f.rest(); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -124,10 +126,10 @@ func present(paths []string) error {
 
 // counting does work that reports faults, and fails if there were any.
 func counting(c *cobra.Command, work func(fault func(error)) error) error {
-	bad := 0
-	report := badRecord(c)
-	err := work(func(err error) { bad++; report(err) })
-	if err == nil && bad > 0 {
+	f := newFaults(c, "")
+	err := work(f.add)
+	f.rest()
+	if err == nil && f.n > 0 {
 		return errFaults
 	}
 	return err
@@ -152,15 +154,5 @@ func newRecordsRepair() *cobra.Command {
 			}
 			return err
 		},
-	}
-}
-
-// badRecord prints the first faults on standard error.
-func badRecord(c *cobra.Command) func(error) {
-	n := 0
-	return func(err error) {
-		if n++; n <= maxFaults {
-			fmt.Fprintln(c.ErrOrStderr(), err)
-		}
 	}
 }

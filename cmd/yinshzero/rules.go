@@ -324,7 +324,9 @@ type faults struct {
 
 func newFaults(c *cobra.Command, file string) *faults { return &faults{w: c.ErrOrStderr(), file: file} }
 
-func (f *faults) tell(fault rules.Fault) {
+func (f *faults) tell(fault rules.Fault) { f.add(fault) }
+
+func (f *faults) add(fault error) {
 	if f.n++; f.n <= maxFaults {
 		fmt.Fprintf(f.w, "%s%v\n", f.file, fault)
 	}

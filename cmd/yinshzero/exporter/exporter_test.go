@@ -52,7 +52,7 @@ func figure(t *testing.T, all map[string]*dto.MetricFamily, name, label string) 
 
 func TestScrape(t *testing.T) {
 	s := pipeline.Status{
-		Games: 6120, Positions: 489_600, Evaluations: 1 << 40, EvaluationsPerSecond: 2310.5, WindowSize: 92_000, Step: 9250,
+		Games: 6120, Quarantined: 3, Panics: 2, Positions: 489_600, Evaluations: 1 << 40, EvaluationsPerSecond: 2310.5, WindowSize: 92_000, Step: 9250,
 		Waiting: "new games", LearningRate: 0.00073, Losses: graph.Losses{Total: 2.123, Policy: 1.3}, Promotions: 7, Rejections: 2,
 		Best: pipeline.ModelStatus{Measured: true, Elo: 812, EloLow: 760, EloHigh: 868},
 		Gate: &pipeline.GateStatus{Score: arena.Score{Pairs: [5]int{1, 0, 2, 0, 9}}, Elo: 89, LLR: 1.07},
@@ -61,7 +61,7 @@ func TestScrape(t *testing.T) {
 	defer server.Close()
 	all := scrape(t, server.URL)
 	for name, want := range map[string]float64{
-		"games_total": 6120, "positions_total": 489_600, "evaluations_total": 1 << 40, "evaluations_per_second": 2310.5,
+		"games_total": 6120, "quarantined_games_total": 3, "panics_total": 2, "positions_total": 489_600, "evaluations_total": 1 << 40, "evaluations_per_second": 2310.5,
 		"window_positions": 92_000, "training_steps_total": 9250, "training_waiting": 1, "learning_rate": 0.00073,
 		"promotions_total": 7, "rejections_total": 2, "best_elo": 812, "best_elo_low": 760, "best_elo_high": 868,
 		"gate_pairs": 12, "gate_elo": 89, "gate_llr": 1.07,
