@@ -13,9 +13,6 @@ import (
 	"yinshzero/rules"
 )
 
-// uniformModel is the name of the model that knows nothing.
-const uniformModel = "uniform"
-
 func newEngine() *cobra.Command {
 	p := engine.DefaultParams()
 	c := &cobra.Command{
@@ -44,11 +41,9 @@ a prefix of a SHA-256 in the run.`,
 		if speak == nil {
 			return usagef("protocol %q: want ugi or json", *protocol)
 		}
-		if p.Model == "" {
-			if *dir == "" {
-				return usagef("want a model: --model FILE, --dir RUN for the best of a run, or --model %s", uniformModel)
-			}
-			p.Model = "best"
+		var err error
+		if p.Model, err = modelName(p.Model, *dir); err != nil {
+			return err
 		}
 		if err := errors.Join(
 			inRange("threads", p.Threads, 1, engine.MaxThreads), inRange("simulations", p.Simulations, 1, engine.MaxSimulations),

@@ -31,7 +31,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 // newRoot is the whole command line.
 func newRoot() *cobra.Command {
 	root := group("yinshzero", "A YINSH player trained by self-play, and the tools around it",
-		newRun(), newWorker(), newFleet(), newEngine(), newMatch(), newMatches(), newLadder(), newReport(), newSweep(), newExport(), newRecords(), newRules(), newSolve(), newBench(), newVersion())
+		newRun(), newWorker(), newFleet(), newEngine(), newServe(), newMatch(), newMatches(), newLadder(), newReport(), newSweep(), newExport(), newRecords(), newRules(), newSolve(), newBench(), newVersion())
 	root.Long = root.Short + ".\n\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 faults found in what was read."
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
