@@ -26,7 +26,7 @@ class App {
   #known = new Map(); // positions by their question
 
   async start() {
-    this.asker = new Asker(connect());
+    this.asker = new Asker(connect((share) => this.#load(share)));
     this.board = new Board(byId("board"));
     this.settings = { sides: "W", analysing: false, auto: true };
     this.coming = []; // the rest of the engine's turn
@@ -42,6 +42,10 @@ class App {
     if (!this.#restore()) this.game = new Game({ variant: this.about.variant });
     byId("run").hidden = !this.about.run;
     await this.arrive();
+  }
+
+  #load(share) {
+    if (!this.position) byId("status").textContent = `The engine is on its way: ${Math.round(100 * share)}%`;
   }
 
   /** Who plays a side: true if the engine does. */

@@ -9,7 +9,8 @@
 //
 // To the worker go   {id, name, body}   and   {id, cancel: true}.
 // From the worker come   {id, line: object}   for each line of a stream, and one last message for each id:
-// {id, answer: object}   (null after a stream)   or   {id, fault: {error, field, rule}}.
+// {id, answer: object}   (null after a stream)   or   {id, fault: {error, field, rule}}.   And, until it is ready,
+// {progress: 0 to 1}.
 
 /** What went wrong with a question. again: nobody answered, or nobody had the time, so that it may be asked again. */
 export class Fault extends Error {
@@ -22,10 +23,10 @@ export class Fault extends Error {
 const GONE = "Nobody answers: yinshzero may have been stopped. Your game is kept here, and goes on when it is back.";
 const BUSY = "yinshzero has too much to do at once; your question waits.";
 
-/** The backend that the page names. */
-export function connect() {
+/** The backend that the page names. While it makes itself ready progress is called, with 0 to 1. */
+export function connect(progress) {
   const kind = document.querySelector('meta[name="backend"]')?.content;
-  return kind === "worker" ? new Desk(new Worker("worker.js")) : new Server("api/");
+  return kind === "worker" ? new Desk(new Worker("worker.js"), progress) : new Server("api/");
 }
 
 class Server {
@@ -103,9 +104,9 @@ class Desk {
   #open = new Map(); // id → {done, fail, line}
   #last = 0;
 
-  constructor(worker) {
+  constructor(worker, progress) {
     this.worker = worker;
-    worker.onmessage = ({ data }) => this.#hear(data);
+    worker.onmessage = ({ data }) => (data.progress === undefined ? this.#hear(data) : progress(data.progress));
     worker.onerror = (event) => {
       event.preventDefault();
       const fault = new Fault({ error: `the engine in this page broke: ${event.message ?? "worker.js cannot be loaded"}` });
