@@ -428,35 +428,115 @@ func quietly(p Params) Params {
 	return p
 }
 
-// TestDamagedCheckpoint damages the newest checkpoint. The run says so and goes on from the one before.
+// TestDamagedCheckpoint damages the newest checkpoint in several ways. The run says so and goes on from the one before.
 func TestDamagedCheckpoint(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a second")
+	for name, damage := range map[string]func(b []byte) []byte{
+		"cut short":     func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":         func([]byte) []byte { return nil },
+		"a bit flipped": func(b []byte) []byte { b[len(b)-100] ^= 4; return b },
+		"zeros":         func(b []byte) []byte { clear(b[len(b)/2:]); return b },
+		"of another version": func(b []byte) []byte {
+			tensors, meta, err := net.ReadTensors(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			meta["yinshzero.encoder"] = "999"
+			var other bytes.Buffer
+			if err := net.WriteTensors(&other, tensors, meta); err != nil {
+				t.Fatal(err)
+			}
+			return other.Bytes()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "a bit flipped" {
+				t.Skip("one is enough")
+			}
+			p := quiet(t)
+			r := open(t, p)
+			dir := r.dir(checkpointDir)
+			for step := int64(1); step <= 2; step++ {
+				r.trainer.Begin(step, step)
+				if err := r.trainer.Save(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			closeRun(t, r)
+			files, err := filepath.Glob(filepath.Join(dir, "step-*"))
+			if err != nil || len(files) != 2 {
+				t.Fatalf("%v, %v: want two checkpoints", files, err)
+			}
+			b, err := os.ReadFile(files[1])
+			if err == nil {
+				err = os.WriteFile(files[1], damage(b), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := logTo(&p, func(string) {})
+			r = open(t, p)
+			closeRun(t, r)
+			m.wants(t, "checkpoint is damaged: going on from the one before", files[1])
+			if r.trainer.Steps() != 1 {
+				t.Errorf("step %d, want 1", r.trainer.Steps())
+			}
+			if _, err := os.Stat(files[1] + ".damaged"); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	p := fresh(t)
-	if _, _, err := try(t, p, nil, is("candidate")); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := try(t, p, nil, is("candidate")); err != nil { // one more, so that there are two
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(p.Dir, checkpointDir, "step-*"))
-	if err != nil || len(files) != 2 {
-		t.Fatalf("%v, %v: want two checkpoints", files, err)
-	}
-	if err := os.Truncate(files[1], 1000); err != nil {
-		t.Fatal(err)
-	}
-	m := logTo(&p, func(string) {})
+}
+
+// TestDamagedFiles damages files without which a run cannot go on. It does not open, and says which file it is, where it is
+// damaged and what to do; with the file as it was it opens.
+func TestDamagedFiles(t *testing.T) {
+	p := quiet(t)
 	r := open(t, p)
+	best, _ := r.registry.Best()
 	closeRun(t, r)
-	m.wants(t, "checkpoint is damaged: going on from the one before", files[1])
-	if want := filepath.Base(files[0]); !strings.Contains(want, strings.TrimLeft(want[5:17], "0")) || r.trainer.Steps() == 0 {
-		t.Errorf("step %d, want that of %s", r.trainer.Steps(), want)
+	model := r.registry.Path(best.ID)
+	log := filepath.Join(p.Dir, modelsDir, "registry.log")
+	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	for _, c := range []struct {
+		path   string
+		damage func(b []byte) []byte
+		wants  []string
+	}{
+		{log, flip, []string{log + ":2: checksum", "restore it from a copy"}},
+		{log, func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] }, []string{log + ":1: ", "restore it from a copy"}},
+		{log, func([]byte) []byte { return nil }, []string{log + ":1: ", "restore it from a copy"}},
+		{model, flip, []string{model, "restore it from a copy"}},
+		{model, func(b []byte) []byte { return b[:100] }, []string{model, "restore it from a copy"}},
+		{model, nil, []string{model, "restore it from a copy"}},
+		{filepath.Join(p.Dir, nameName), func([]byte) []byte { return nil }, []string{nameName, "write the run's first name into it"}},
+	} {
+		whole, err := os.ReadFile(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.damage == nil {
+			err = os.Remove(c.path)
+		} else {
+			err = os.WriteFile(c.path, c.damage(bytes.Clone(whole)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(t.Context(), p)
+		if err == nil {
+			t.Errorf("%s is damaged and the run opens", c.path)
+			closeRun(t, r)
+		}
+		for _, want := range c.wants {
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+		if err := os.WriteFile(c.path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := os.Stat(files[1] + ".damaged"); err != nil {
-		t.Error(err)
-	}
+	sound(t, p)
 }
 
 // TestShardsDeleted deletes every shard of a run as soon as it is written. The run, which has the games in memory, goes on, and
