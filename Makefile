@@ -15,7 +15,7 @@ BIN         := bin/yinshzero$(shell go env GOEXE)
 # Nothing here needs a C compiler but the race detector. One value for all keeps the build cache in one piece.
 export CGO_ENABLED := 0
 
-.PHONY: help run build test check vet staticcheck unit checkptr race invariants laws kills soak cross fuzz bench signature generate clean
+.PHONY: help run build wasm test check vet staticcheck unit checkptr race invariants laws kills soak cross fuzz bench signature generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,8 +23,11 @@ help: ## this list
 run: build ## build and train: CONFIG=configs/standard.yaml DIR=runs/standard
 	$(BIN) run --config $(CONFIG) --dir $(DIR)
 
-build: ## the binary, in bin/
+build: wasm ## the binary, in bin/
 	go build -buildvcs=auto -o $(BIN) ./cmd/yinshzero
+
+wasm: ## what an exported page runs, for the binary to carry
+	go generate ./web/static
 
 test: check unit race invariants ## everything: check, unit, race, invariants, and two of the platforms
 	@$(MAKE) --no-print-directory cross PLATFORMS='darwin/arm64 windows/amd64'
@@ -34,11 +37,12 @@ check: vet staticcheck ## formatting, vet and staticcheck
 vet: ## gofmt and go vet
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
+	GOOS=js GOARCH=wasm go vet -trimpath ./web/wasm
 
 staticcheck: ## staticcheck
 	go run $(STATICCHECK) ./...
 
-unit: ## the tests; ONNX Runtime, which npm brings, is left out with a word where there is no npm, but not in CI
+unit: wasm ## the tests; ONNX Runtime, which npm brings, is left out with a word where there is no npm, but not in CI
 	@scripts/onnxruntime.sh || test -z "$$CI"
 	go test ./...
 

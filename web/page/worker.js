@@ -93,10 +93,10 @@ async function start(bytes, site, network) {
       site: JSON.stringify(site),
       network,
       ready: (ask, cancel) => ready({ ask, cancel }),
-      failed: (text) => failed(new Error(text)),
+      failed: (text) => (broken = new Error(text)),
     };
     go.run(instance).then(() => {
-      broken = new Error("the engine in this page has ended: reload the page");
+      broken ??= new Error("the engine in this page has ended: reload the page");
       failed(broken);
       for (const id of [...open]) end(id, { fault: { error: broken.message } });
     });
