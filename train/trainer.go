@@ -63,7 +63,7 @@ func (t *Trainer) Candidate() *net.Weights { return t.average.candidate(t.weight
 func (t *Trainer) Drawn() int64 { return t.drawn }
 
 // Step draws the next batch from w and moves the weights. If a loss or a gradient is not finite it returns an error that
-// wraps graph.ErrNotFinite and the weights have not changed; Batch is then what went wrong, and the next Step draws another.
+// wraps graph.ErrNotFinite and the weights have not changed; Batch is then what went wrong, and the next Step draws another. A Step that ctx ends has not been: the next one draws its batch.
 func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error) {
 	fail := func(err error) (graph.Losses, error) {
 		return graph.Losses{}, fmt.Errorf("training step %d: %w", t.step, err)
@@ -83,6 +83,9 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 	}
 	losses, err := t.graph.Gradients(ctx)
 	if err != nil {
+		if ctx.Err() != nil { // the batch is drawn again
+			t.drawn--
+		}
 		return fail(err)
 	}
 	t.solver.LR = t.LearningRate()
