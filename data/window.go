@@ -290,6 +290,16 @@ func (w *Window) TotalGames() int64 { return w.now.Load().played }
 // Games is the number of games in the window, held-out ones included.
 func (w *Window) Games() int { return len(w.now.Load().games) }
 
+// HoldOutGames is the number of games in the window that are held out.
+func (w *Window) HoldOutGames() (n int) {
+	for _, g := range w.now.Load().games {
+		if g.held {
+			n++
+		}
+	}
+	return n
+}
+
 // Contains reports whether a game with this Record.Hash is in the window.
 func (w *Window) Contains(hash [32]byte) bool {
 	w.mu.Lock()

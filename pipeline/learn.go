@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"yinshzero/data"
 	"yinshzero/internal/atomicfile"
 	"yinshzero/internal/crash"
 	"yinshzero/metrics"
@@ -34,10 +35,10 @@ func (r *Run) learn(ctx context.Context) (err error) {
 	}()
 	next := r.nextCandidate()
 	saved := time.Now()
-	refused := 0 // steps in a row
-	var mean meanLosses
+	refused := 0              // steps in a row
+	var recent []graph.Losses // at most metricsSteps
 	for {
-		r.showTrainer(next, mean)
+		r.showTrainer(next)
 		if reason := r.waits(); reason != "" {
 			r.setWaiting(reason)
 			select {
@@ -66,11 +67,9 @@ func (r *Run) learn(ctx context.Context) (err error) {
 			return err
 		}
 		refused = 0
-		mean.add(losses)
-		if mean.n == metricsSteps {
-			r.forgo("metrics of training", r.writeMetrics(mean))
-			r.showTrainer(next, mean)
-			mean = meanLosses{}
+		if recent = append(recent, losses); len(recent) == metricsSteps {
+			r.tellLosses(graph.MeanLosses(recent))
+			recent = recent[:0]
 		}
 		if time.Since(saved) >= saveEvery {
 			if err := r.save(ctx); err != nil {
@@ -82,6 +81,7 @@ func (r *Run) learn(ctx context.Context) (err error) {
 			if err := r.makeCandidate(ctx); err != nil {
 				return err
 			}
+			r.measureCandidate(ctx)
 			next = r.trainer.Steps() + r.params.CandidateSteps
 		}
 	}
@@ -201,37 +201,33 @@ func (r *Run) keepBatch(ctx context.Context, reason error) error {
 	return r.toDisk(ctx, func() error { return atomicfile.WriteBytes(path, []byte(b.String())) })
 }
 
-// meanLosses is the mean of the losses of some steps.
-type meanLosses struct {
-	sum graph.Losses
-	n   int
-}
-
-func (m *meanLosses) add(l graph.Losses) {
-	m.n++
-	m.sum.Total += l.Total
-	m.sum.Policy += l.Policy
-	m.sum.Value += l.Value
-	m.sum.Rings += l.Rings
-	m.sum.Reply += l.Reply
-	m.sum.Ownership += l.Ownership
-	m.sum.Plies += l.Plies
-}
-
-func (m meanLosses) mean() graph.Losses {
-	n := float64(m.n)
-	return graph.Losses{
-		Total: m.sum.Total / n, Policy: m.sum.Policy / n, Value: m.sum.Value / n, Rings: m.sum.Rings / n,
-		Reply: m.sum.Reply / n, Ownership: m.sum.Ownership / n, Plies: m.sum.Plies / n,
-	}
-}
-
-func (r *Run) writeMetrics(m meanLosses) error {
-	l := m.mean()
-	return r.metrics.Train(metrics.Train{
+// tellLosses shows and writes the mean losses of the last steps.
+func (r *Run) tellLosses(l graph.Losses) {
+	r.mu.Lock()
+	r.status.Losses = l
+	r.mu.Unlock()
+	r.forgo("metrics of training", r.metrics.Train(metrics.Train{
 		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.TotalGames(), Positions: r.window.Total(),
 		Window: r.window.Size(), LearningRate: r.trainer.LearningRate(), Losses: lossesOf(l), Evaluations: r.counts.Evaluations.Load(),
-	})
+	}))
+}
+
+// measureCandidate shows and writes what the candidate just made costs on games that are held out, if there are any.
+func (r *Run) measureCandidate(ctx context.Context) {
+	m, err := r.trainer.Measure(ctx, r.window)
+	switch {
+	case errors.Is(err, data.ErrNoPositions) || ctx.Err() != nil:
+		return
+	case err != nil: // its gate will tell
+		r.params.Log.Warn("candidate is not measured on games held out", "error", err)
+		return
+	}
+	r.mu.Lock()
+	r.status.HeldOut, r.status.HeldOutStep = m.HeldOut, r.trainer.Steps()
+	r.mu.Unlock()
+	r.forgo("metrics of the candidate", r.metrics.HeldOut(metrics.HeldOut{
+		Time: time.Now().UTC(), Step: r.trainer.Steps(), Games: r.window.HoldOutGames(), HeldOut: lossesOf(m.HeldOut), Trained: lossesOf(m.Trained),
+	}))
 }
 
 // lossesOf is losses as metrics tell them.

@@ -86,6 +86,48 @@ func judgeUntil(t *testing.T, p Params, pairs int) {
 	closeRun(t, r)
 }
 
+// shardOf begins a run, unless it has begun, gives it a shard of games and returns the window over them.
+func shardOf(t *testing.T, p Params, games int) *data.Window {
+	t.Helper()
+	closeRun(t, open(t, p))
+	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recs []*data.Record
+	for i := range uint64(games) {
+		rec, err := player.Game(t.Context(), p.Variant, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs = append(recs, rec)
+	}
+	path, err := data.NextShard(filepath.Join(p.Dir, recordsDir), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := data.WriteShard(path, recs); err != nil {
+		t.Fatal(err)
+	}
+	w, err := data.OpenWindow(filepath.Dir(path), p.Window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// copyOf is a run in a copy of p's directory.
+func copyOf(t *testing.T, p Params) Params {
+	t.Helper()
+	from := p.Dir
+	p.Dir = filepath.Join(t.TempDir(), "twice")
+	p.Hub.Dir = filepath.Join(p.Dir, hubDir)
+	if err := os.CopyFS(p.Dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestResumeIsExact trains one run without a break and another with one, and then gates both, the second with two breaks: the
 // candidates have the same bytes, and the gates the same games, score and verdict.
 func TestResumeIsExact(t *testing.T) {
@@ -96,36 +138,8 @@ func TestResumeIsExact(t *testing.T) {
 	once.Anchors, once.Passes, once.CandidateSteps = nil, 1e6, 24
 	once.Gate.Elo1 = 30 // decides late
 	once.Gate.MaxPairs = 12
-	closeRun(t, open(t, once))
-	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), once.Plan.SelfPlay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var recs []*data.Record
-	for i := range uint64(60) {
-		rec, err := player.Game(t.Context(), once.Variant, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		recs = append(recs, rec)
-	}
-	path, err := data.NextShard(filepath.Join(once.Dir, recordsDir), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := data.WriteShard(path, recs); err != nil {
-		t.Fatal(err)
-	}
-	w, err := data.OpenWindow(filepath.Dir(path), once.Window)
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice := once
-	twice.Dir = filepath.Join(t.TempDir(), "twice")
-	twice.Hub.Dir = filepath.Join(twice.Dir, hubDir)
-	if err := os.CopyFS(twice.Dir, os.DirFS(once.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	w := shardOf(t, once, 60)
+	twice := copyOf(t, once)
 
 	learnUntil(t, once, "candidate")
 	half := twice

@@ -33,6 +33,8 @@ type Status struct {
 	NextCandidate  int64 // step at which the next candidate is made
 	LearningRate   float64
 	Losses         graph.Losses // mean over the last steps
+	HeldOut        graph.Losses // of the newest candidate on games held out; all 0 if this process has not measured one
+	HeldOutStep    int64        // at which that candidate was made
 	Simulations    int          // of a full search in self-play now
 
 	Gate *GateStatus // nil while no candidate is on trial

@@ -89,13 +89,10 @@ func (r *Run) steps() int64 {
 	return r.status.Step
 }
 
-func (r *Run) showTrainer(next int64, m meanLosses) {
+func (r *Run) showTrainer(next int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Step, r.status.NextCandidate, r.status.LearningRate = r.trainer.Steps(), next, r.trainer.LearningRate()
-	if m.n == metricsSteps {
-		r.status.Losses = m.mean()
-	}
 }
 
 func (r *Run) setWaiting(reason string) {

@@ -10,6 +10,8 @@
 //	}
 //	err = t.Save(dir)
 //
+// Measure tells what a candidate costs on games that are held out, and on games that are not.
+//
 // A Checkpoint is all of that in one file, so that a Trainer goes on from it as if it had never stopped: the batch of a
 // step depends on the seed and the number of the step alone, so there is no random state to keep.
 //

@@ -10,6 +10,20 @@ import (
 	"yinshzero/rules"
 )
 
+// set makes a batch's samples the rows of a graph, one after the other in e.
+func (p Params) set(g *graph.Graph, e *graph.Example, batch []data.Sample) error {
+	policy, reply := balance(batch)
+	for i := range batch {
+		if err := p.Fill(e, &batch[i]); err != nil {
+			return err
+		}
+		e.PolicyWeight *= policy
+		e.ReplyWeight *= reply
+		g.Set(i, e)
+	}
+	return nil
+}
+
 // Fill makes of a sample what the network is shown and what it is to answer, all from the side to move; every target it has
 // weighs 1. It uses e's memory again. The error names the sample's ply and a target that is no legal Move.
 func (p Params) Fill(e *graph.Example, s *data.Sample) (err error) {

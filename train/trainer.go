@@ -72,14 +72,8 @@ func (t *Trainer) Step(ctx context.Context, w *data.Window) (graph.Losses, error
 		return fail(err)
 	}
 	t.drawn++
-	policy, reply := balance(t.batch)
-	for i := range t.batch {
-		if err := t.params.Fill(&t.example, &t.batch[i]); err != nil {
-			return fail(err)
-		}
-		t.example.PolicyWeight *= policy
-		t.example.ReplyWeight *= reply
-		t.graph.Set(i, &t.example)
+	if err := t.params.set(t.graph, &t.example, t.batch); err != nil {
+		return fail(err)
 	}
 	losses, err := t.graph.Gradients(ctx)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"yinshzero/net/graph"
 	"yinshzero/pipeline"
 )
 
@@ -87,6 +88,8 @@ var (
 	stepRate    = desc("training_steps_per_second", "Training steps a second, over the last half minute or so.")
 	rate        = desc("learning_rate", "The learning rate.")
 	loss        = desc("loss", "Mean loss over the last training steps.", "head")
+	heldOut     = desc("held_out_loss", "Loss of the newest candidate on games that are held out.", "head")
+	heldOutStep = desc("held_out_step", "Training step at which that candidate was made.")
 	simulations = desc("simulations", "Simulations of a full search in self-play.")
 	promotions  = desc("promotions_total", "Candidates promoted.")
 	rejections  = desc("rejections_total", "Candidates rejected.")
@@ -130,7 +133,7 @@ func (r run) Collect(out chan<- prometheus.Metric) {
 	count(steps, s.Step)
 	gauge(stepRate, s.StepsPerSecond)
 	gauge(rate, s.LearningRate)
-	if l := s.Losses; l.Total != 0 {
+	heads := func(d *prometheus.Desc, l graph.Losses) {
 		for _, h := range []struct {
 			name string
 			loss float64
@@ -138,8 +141,15 @@ func (r run) Collect(out chan<- prometheus.Metric) {
 			{"total", l.Total}, {"policy", l.Policy}, {"value", l.Value}, {"rings", l.Rings}, {"reply", l.Reply},
 			{"ownership", l.Ownership}, {"plies", l.Plies},
 		} {
-			gauge(loss, h.loss, h.name)
+			gauge(d, h.loss, h.name)
 		}
+	}
+	if s.Losses.Total != 0 {
+		heads(loss, s.Losses)
+	}
+	if s.HeldOut.Total != 0 {
+		heads(heldOut, s.HeldOut)
+		gauge(heldOutStep, float64(s.HeldOutStep))
 	}
 	gauge(simulations, float64(s.Simulations))
 	count(promotions, int64(max(0, s.Promotions)))

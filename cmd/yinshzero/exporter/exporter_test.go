@@ -54,6 +54,7 @@ func TestScrape(t *testing.T) {
 	s := pipeline.Status{
 		Games: 6120, Quarantined: 3, Panics: 2, Positions: 489_600, Evaluations: 1 << 40, EvaluationsPerSecond: 2310.5, WindowSize: 92_000, Step: 9250,
 		Waiting: "new games", LearningRate: 0.00073, Losses: graph.Losses{Total: 2.123, Policy: 1.3}, Promotions: 7, Rejections: 2,
+		HeldOut: graph.Losses{Total: 2.25, Value: 0.6}, HeldOutStep: 9000,
 		Best: pipeline.ModelStatus{Measured: true, Elo: 812, EloLow: 760, EloHigh: 868},
 		Gate: &pipeline.GateStatus{Score: arena.Score{Pairs: [5]int{1, 0, 2, 0, 9}}, Elo: 89, LLR: 1.07},
 	}
@@ -64,7 +65,7 @@ func TestScrape(t *testing.T) {
 		"games_total": 6120, "quarantined_games_total": 3, "panics_total": 2, "positions_total": 489_600, "evaluations_total": 1 << 40, "evaluations_per_second": 2310.5,
 		"window_positions": 92_000, "training_steps_total": 9250, "training_waiting": 1, "learning_rate": 0.00073,
 		"promotions_total": 7, "rejections_total": 2, "best_elo": 812, "best_elo_low": 760, "best_elo_high": 868,
-		"gate_pairs": 12, "gate_elo": 89, "gate_llr": 1.07,
+		"held_out_step": 9000, "gate_pairs": 12, "gate_elo": 89, "gate_llr": 1.07,
 	} {
 		if got := figure(t, all, "yinshzero_"+name, ""); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -72,6 +73,9 @@ func TestScrape(t *testing.T) {
 	}
 	if got := figure(t, all, "yinshzero_loss", "policy"); got != 1.3 {
 		t.Errorf("the policy loss is %v, want 1.3", got)
+	}
+	if got := figure(t, all, "yinshzero_held_out_loss", "value"); got != 0.6 {
+		t.Errorf("the value loss on games held out is %v, want 0.6", got)
 	}
 	if got := figure(t, all, "yinshzero_build_info", "v1"); got != 1 {
 		t.Errorf("build info is %v, want 1", got)
@@ -91,7 +95,7 @@ func TestScrapeOfANewRun(t *testing.T) {
 	server := httptest.NewServer(Handler("v1", func() pipeline.Status { return pipeline.Status{Promotions: -1} }))
 	defer server.Close()
 	all := scrape(t, server.URL)
-	for _, name := range []string{"loss", "best_elo", "best_elo_low", "gate_elo", "gate_pairs"} {
+	for _, name := range []string{"loss", "held_out_loss", "held_out_step", "best_elo", "best_elo_low", "gate_elo", "gate_pairs"} {
 		if all["yinshzero_"+name] != nil {
 			t.Errorf("%s is there", name)
 		}

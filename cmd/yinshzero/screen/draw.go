@@ -68,7 +68,11 @@ func (c *canvas) training(s pipeline.Status) {
 	}
 	if s.Step > 0 {
 		l := s.Losses
-		c.line("loss", "%.3f  policy %.3f  value %.3f", l.Total, l.Policy, l.Value)
+		held := ""
+		if h := s.HeldOut; h.Total != 0 {
+			held = fmt.Sprintf("  held out %.3f, %.3f, %.3f", h.Total, h.Policy, h.Value)
+		}
+		c.line("loss", "%.3f  policy %.3f  value %.3f%s", l.Total, l.Policy, l.Value, held)
 		c.line("", "rings %.3f  reply %.3f  ownership %.3f  plies %.3f", l.Rings, l.Reply, l.Ownership, l.Plies)
 	}
 }

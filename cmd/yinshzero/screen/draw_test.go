@@ -38,6 +38,7 @@ func late() pipeline.Status {
 	s.Elapsed, s.Games, s.Positions, s.WindowSize, s.Waiting = 26*time.Hour, 1_234_567, 98_765_432, 2_000_000, ""
 	s.Quarantined, s.Step, s.NextCandidate, s.StepsPerSecond, s.LearningRate, s.Simulations = 3, 41_250, 41_500, 8.25, 0.00035, 64
 	s.Losses = graph.Losses{Total: 2.1234, Policy: 1.5, Value: 0.5934, Rings: 0.12, Reply: 1.6, Ownership: 0.7123, Plies: 1.95}
+	s.HeldOut, s.HeldOutStep = graph.Losses{Total: 2.2345, Policy: 1.55, Value: 0.6543}, 41_000
 	score := arena.Score{Wins: 14, Draws: 2, Losses: 8}
 	score.Pairs = [5]int{1, 1, 6, 2, 2}
 	s.Gate = &pipeline.GateStatus{
