@@ -40,3 +40,32 @@ func TestExportFile(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+// A page is exported by a binary that carries one, and refused by one that was built by go build alone.
+func TestExportPage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	weights := network.Init(network.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1)))
+	if err := weights.Save("m.safetensors"); err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot()
+	var out strings.Builder
+	root.SetOut(&out)
+	root.SetArgs([]string{"export", "--model", "m.safetensors", "--variant", "blitz", "--web", "public"})
+	err := root.Execute()
+	if err != nil {
+		if !strings.Contains(err.Error(), "make build") {
+			t.Error(err)
+		}
+		if _, err := os.Stat("public"); err == nil {
+			t.Error("an export that failed has left something")
+		}
+		return
+	}
+	if !strings.Contains(out.String(), "public: a page for model ") || !strings.Contains(out.String(), "arch 32x1") {
+		t.Errorf("got %q", out.String())
+	}
+	if _, err := os.Stat("public/index.html"); err != nil {
+		t.Error(err)
+	}
+}
