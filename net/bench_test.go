@@ -22,6 +22,11 @@ func TestBenchEval(t *testing.T) {
 	if s.Arch != a || s.ISA == "" || s.Evaluations <= 0 || s.Peak <= 0 || s.Rate != s.Evaluations*s.Work {
 		t.Errorf("speed %+v", s)
 	}
+	// Seven tiles of 36 products, then the pooled vector into block 1's bias, and it and the globals into the hidden layer.
+	p := newWeights(Arch{Channels: 32, Blocks: 2, Pooling: true}).compile(kernel.All()[0])
+	if got, want := p.work(), 7*36*(7+4*32)*32+64*32+(64+22)*64; got != float64(want) {
+		t.Errorf("%v multiply-adds, want %v", got, want)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := BenchEval(ctx, a, time.Hour); !errors.Is(err, context.Canceled) {

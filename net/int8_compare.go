@@ -104,7 +104,7 @@ func compareAnswers(exact, quick *Program, positions []rules.Position) (c Int8Co
 			c.KL += math.Exp(la[j]) * (la[j] - lb[j])
 		}
 		va, vb := logSoftmax(a.WDL[:]), logSoftmax(b.WDL[:])
-		v := math.Abs(math.Exp(va[0]) - math.Exp(va[2]) - math.Exp(vb[0]) + math.Exp(vb[2]))
+		v := math.Abs((math.Exp(va[0]) - math.Exp(va[2])) - (math.Exp(vb[0]) - math.Exp(vb[2])))
 		c.Value += v
 		c.ValueMax = max(c.ValueMax, v)
 	}

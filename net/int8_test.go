@@ -3,6 +3,7 @@ package net
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -146,5 +147,80 @@ func TestInt8Errors(t *testing.T) {
 	t.Setenv(kernel.ISAVariable, "avx2")
 	if _, err := w.CompileInt8(ps); !errors.Is(err, kernel.ErrISA) || !strings.Contains(err.Error(), "VNNI") {
 		t.Errorf("without the instructions: %v", err)
+	}
+}
+
+// TestCompareAnswers works the figures out by their definitions, for networks whose answers are their biases alone.
+func TestCompareAnswers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(24, 0))
+	programs, biases := [2]*Program{}, [2]*Weights{}
+	for i := range programs {
+		w := newWeights(Arch{Channels: 32, Blocks: 1})
+		for _, name := range []string{PolicyHead + BiasName, WDLHead + BiasName} {
+			for j := range w.Tensor(name).Data {
+				w.Tensor(name).Data[j] = float32(rng.NormFloat64())
+			}
+		}
+		programs[i], biases[i] = w.compile(kernel.All()[0]), w
+	}
+	probabilities := func(logits []float64) []float64 {
+		p, sum := make([]float64, len(logits)), 0.0
+		for i, l := range logits {
+			p[i] = math.Exp(l)
+			sum += p[i]
+		}
+		for i := range p {
+			p[i] /= sum
+		}
+		return p
+	}
+	mean := func(x []float64) (m float64) {
+		for _, v := range x {
+			m += v / float64(len(x))
+		}
+		return m
+	}
+	var want Int8Comparison
+	var logits [2][]float64
+	var values [2]float64
+	for i, w := range biases {
+		logits[i] = float64s(w.Tensor(PolicyHead + BiasName).Data)
+		p := probabilities(float64s(w.Tensor(WDLHead + BiasName).Data))
+		values[i] = p[0] - p[2]
+	}
+	ps := positions(rng, 20)
+	moves := 0.0
+	for i := range ps {
+		var of [2][]float64 // the Moves' logits
+		for _, m := range ps[i].AppendMoves(nil) {
+			plane, _ := PolicyIndex(m)
+			for k := range of {
+				of[k] = append(of[k], logits[k][plane])
+			}
+		}
+		means, p, q := [2]float64{mean(of[0]), mean(of[1])}, probabilities(of[0]), probabilities(of[1])
+		for j := range of[0] {
+			e, d := of[1][j]-means[1]-(of[0][j]-means[0]), of[0][j]-means[0]
+			want.LogitRMS += e * e
+			want.Spread += d * d
+			want.LogitMax = max(want.LogitMax, math.Abs(e))
+			want.KL += p[j] * math.Log(p[j]/q[j]) / float64(len(ps))
+			moves++
+		}
+		if slices.Index(of[0], slices.Max(of[0])) == slices.Index(of[1], slices.Max(of[1])) {
+			want.Top += 1 / float64(len(ps))
+		}
+	}
+	want.LogitRMS, want.Spread = math.Sqrt(want.LogitRMS/moves), math.Sqrt(want.Spread/moves)
+	want.Value = math.Abs(values[0] - values[1])
+	want.ValueMax = want.Value
+	got := compareAnswers(programs[0], programs[1], ps)
+	for _, f := range [][2]float64{
+		{got.LogitRMS, want.LogitRMS}, {got.LogitMax, want.LogitMax}, {got.Spread, want.Spread}, {got.KL, want.KL},
+		{got.Top, want.Top}, {got.Value, want.Value}, {got.ValueMax, want.ValueMax},
+	} {
+		if !(math.Abs(f[0]-f[1]) < 1e-5) || f[1] == 0 {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
 	}
 }

@@ -49,21 +49,16 @@ func (c Conv) Pack(u, w []float32) {
 }
 
 // Transpose sets t, [3][3][out][in], to the weights of the transposed convolution of w, [3][3][in][out]: taps rotated
-// by half a turn, input and output exchanged. A Conv from out to in with these weights carries the gradient back.
+// by half a turn, input and output exchanged. A Conv from out to in with these weights carries the gradient back. in is a
+// multiple of [OutputMultiple].
 func Transpose(t, w []float32, in, out int) {
 	n := in * out
 	for tap := range taps {
 		src, dst := w[tap*n:][:n], t[(taps-1-tap)*n:][:n]
-		i := 0
-		for ; i+4 <= in; i += 4 { // four numbers of a row of dst at a time
+		for i := 0; i < in; i += 4 { // four numbers of a row of dst at a time
 			s0, s1, s2, s3 := src[i*out:][:out], src[(i+1)*out:][:out], src[(i+2)*out:][:out], src[(i+3)*out:][:out]
 			for o, v := range s0 {
 				*(*[4]float32)(dst[o*in+i:]) = [4]float32{v, s1[o], s2[o], s3[o]}
-			}
-		}
-		for ; i < in; i++ {
-			for o, v := range src[i*out:][:out] {
-				dst[o*in+i] = v
 			}
 		}
 	}

@@ -61,6 +61,9 @@ func TestInt8(t *testing.T) {
 			}
 			u, scale := fencedBytes[int8](t, c.PackedLen()), fenced(t, n.out)
 			c.Pack(u, scale, w)
+			if low := slices.Min(scale); !(low > 0) {
+				t.Fatalf("%v: a step of %g", n, low)
+			}
 			x := fencedBytes[uint8](t, ByteLen(n.in))
 			for i := range x {
 				if OnBoard(i / byteBlock % Cells) {

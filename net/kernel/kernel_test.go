@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 // The reference: plain loops in float64 over images [channel][121].
@@ -626,6 +627,19 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("sum of squares with an infinity: %g", s)
 		}
 	})
+}
+
+// TestAlloc: memory is aligned to vectors, as long as was asked for, and of zeros.
+func TestAlloc(t *testing.T) {
+	for n := range 70 {
+		x := Alloc(n)
+		if at := uintptr(unsafe.Pointer(unsafe.SliceData(x))) % 64; at != 0 || len(x) != n || cap(x) != n {
+			t.Errorf("%d floats: %d of %d, %d bytes past a boundary", n, len(x), cap(x), at)
+		}
+		if slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
+			t.Errorf("%d floats: not all are zero", n)
+		}
+	}
 }
 
 func TestToBlocks(t *testing.T) {
