@@ -107,6 +107,7 @@ func (o *options) run(archs []string) error {
 	}
 	var errs []error
 	for _, arch := range archs {
+		arch = strings.TrimSpace(arch)
 		fmt.Printf("\n%s\n", arch)
 		if err := o.network(arch); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", arch, err))
@@ -142,7 +143,7 @@ func (o *options) network(arch string) error {
 	defer os.RemoveAll(dir)
 	play := filepath.Join(dir, "play")
 	for _, line := range []string{
-		"bench vectors --batch 256 --arch " + arch + " --dir " + dir,
+		"bench vectors --batch 256 --arch=" + arch + " --dir " + dir,
 		"bench vectors --batch 64 --steps 1 --arch " + playing(arch) + " --dir " + play,
 		"export --variant standard --model " + play + "/weights.safetensors --onnx " + play + "/model.onnx",
 	} {
@@ -400,7 +401,7 @@ func (o *options) start(name, program, script, dir string) *peer {
 	hello, err := p.answer()
 	p.version, p.missing = hello.Version, hello.Missing
 	if err != nil {
-		p.missing = err.Error()
+		p.missing = strings.TrimPrefix(err.Error(), p.name+": ")
 	}
 	return p
 }
