@@ -224,6 +224,22 @@ func checkTree(t *testing.T, s *Searcher) {
 	}
 }
 
+// Edges of a node lie in one block: those that do not fit begin the next.
+func TestNextEdges(t *testing.T) {
+	const b = blockEdges
+	for _, test := range []struct {
+		end  int32
+		n    int
+		want int32
+	}{
+		{0, 0, 0}, {0, b, 0}, {1, b, b}, {b - 5, 5, b - 5}, {b - 5, 6, b}, {b, 3, b}, {3*b - 1, 0, 3*b - 1}, {3*b - 1, 1, 3*b - 1}, {3*b - 1, 2, 3 * b},
+	} {
+		if got := nextEdges(test.end, test.n); got != test.want {
+			t.Errorf("%d edges after %d begin at %d: want %d", test.n, test.end, got, test.want)
+		}
+	}
+}
+
 func TestTreeLaws(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p Params) {
 		for _, solver := range []bool{true, false} {
@@ -495,8 +511,8 @@ func TestFreshRoot(t *testing.T) {
 			pos := playRandom(rules.New(rules.Standard()), 12, newRand(2))
 			var searched []rules.Position
 			for range 6 {
-				search(t, s, pos, 20)
-				r := search(t, s, pos, 40) // a search in pieces asks once
+				search(t, s, pos, 0) // a search in pieces asks once
+				r := search(t, s, pos, 60)
 				searched = append(searched, pos)
 				if fresh || len(searched) == 1 {
 					if r.Raw != 0.25 {
