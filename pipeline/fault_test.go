@@ -25,6 +25,7 @@ import (
 	"yinshzero/internal/seed"
 	"yinshzero/mcts"
 	"yinshzero/net"
+	"yinshzero/registry"
 	"yinshzero/selfplay"
 	"yinshzero/train"
 )
@@ -597,6 +598,86 @@ func TestShardsDeleted(t *testing.T) {
 		t.Error(err)
 	}
 	closeRun(t, r)
+	sound(t, p)
+}
+
+// TestHubDeleted ends a run in the midst of a gate's pair, with a game in the hub that is in no shard, and deletes the hub's
+// store. The next run makes it anew from the files, hands the pairs that are missing out again, and comes to a verdict. Deleted
+// while a run goes on, the store ends it at the latest when its next file is due, with what to do, which helps.
+func TestHubDeleted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
+	p := fresh(t)
+	var trial atomic.Bool // there is a candidate
+	_, _, err := try(t, p, func(r *Run) {
+		r.wrap = func(e mcts.Evaluator, of string) mcts.Evaluator {
+			return bomb{e, func() bool {
+				if of == "pair" && trial.Load() {
+					r.params.Log.Info("pair begun")
+				}
+				return false
+			}}
+		}
+	}, func(msg string) bool {
+		trial.CompareAndSwap(false, msg == "candidate")
+		return msg == "pair begun"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, quietly(p))
+	w, err := r.hub.Join(t.Context(), fleet.WorkerParams{Name: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := player.Game(t.Context(), p.Variant, 1)
+	if err := errors.Join(err, w.Put(t.Context(), rec), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	step := r.trainer.Steps()
+	candidate, ok := r.candidate()
+	if s, err := r.hub.Status(t.Context()); err != nil || !ok || s.Jobs == 0 || s.Games == 0 {
+		t.Fatalf("%+v, %v: want a candidate on trial, pairs and games in the hub", s, err)
+	}
+	closeRun(t, r)
+	if err := os.RemoveAll(r.dir(hubDir)); err != nil {
+		t.Fatal(err)
+	}
+	s, m, err := try(t, p, nil, verdict)
+	if err != nil || s.Step < step {
+		t.Errorf("the run ended with %v at step %d, it was at %d\n%s", err, s.Step, step, m)
+	}
+	models, err := registry.Open(r.dir(modelsDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := models.Entry(candidate.ID); e.Standing == registry.Candidate {
+		t.Error("the candidate has no verdict")
+	}
+	sound(t, p)
+
+	deleted := false
+	_, _, err = try(t, p, nil, func(msg string) bool {
+		if msg == "candidate" && !deleted {
+			deleted = true
+			if err := os.Rename(r.dir(hubDir), p.Dir+" hub"); err != nil { // at once, files are being made in it
+				t.Error(err)
+			}
+		}
+		return verdict(msg)
+	})
+	if err != nil && (!strings.Contains(err.Error(), r.dir(hubDir)) || !strings.Contains(err.Error(), "start the run again")) {
+		t.Errorf("the run ended with %v: want what to do", err)
+	}
+	sound(t, p)
+	if _, _, err := try(t, p, nil, verdict); err != nil {
+		t.Error(err)
+	}
 	sound(t, p)
 }
 
