@@ -67,8 +67,10 @@ func readFiles(from fs.FS) (map[string]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
-	if index, ok := files["/index.html"]; ok {
-		files["/"] = index
+	for name, same := range map[string]string{"/": "/index.html", "/favicon.ico": "/icon.svg"} { // what browsers ask for
+		if f, ok := files[same]; ok {
+			files[name] = f
+		}
 	}
 	return files, nil
 }

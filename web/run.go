@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// runGames is how many games of a run its page reads: enough for the curves, and read within a second or so.
-	runGames = 4000
+	// runGames is how many games of a run its page reads: enough for the curves.
+	runGames = 1000
 	// runEvery is how long the page of a run is good for, though the run may have gone on. Its training has better to do.
 	runEvery = 10 * time.Second
 	// runShare is the part of the time that goes into drawing, at most: after a second of it there are so many of rest.
-	runShare = 20
+	runShare = 10
 )
 
 // A dashboard is the page about a training run, which it draws anew if the run has gone on since, and only when somebody asks.
