@@ -105,6 +105,65 @@ func TestGumbelByHand(t *testing.T) {
 	}
 }
 
+// Of the Moves that this search visited most, and those that draw, the one with the greatest logit + σ(Q) is chosen.
+func TestChooseGumbel(t *testing.T) {
+	white, _ := toMove()
+	m := white.AppendMoves(nil)
+	for _, test := range []struct {
+		name           string
+		q1, q2         float64
+		first, second  rules.Outcome
+		carry1, carry2 int32 // of 3 and 1 visits
+		want           rules.Move
+	}{
+		{"more visits", 0.1, 0.9, 0, 0, 0, 0, m[0]},
+		{"carried visits", 0.1, 0.9, 0, 0, 3, 0, m[1]},
+		{"as many, by Q", 0.1, 0.9, 0, 0, 2, 0, m[1]},
+		{"as many, by logit", 0.1, 0.1, 0, 0, 2, 0, m[0]},
+		{"lost", -1, -0.9, rules.BlackWins, 0, 0, 0, m[1]},
+		{"lost, as many", -1, -0.9, rules.BlackWins, 0, 2, 0, m[1]},
+		{"a draw in hand", -0.9, 0, 0, rules.Draw, 0, 0, m[1]},
+		{"a draw, but better", 0.5, 0, 0, rules.Draw, 0, 0, m[0]},
+		{"lost, or not looked at", -1, -1, rules.BlackWins, rules.BlackWins, 0, 0, m[2]},
+		{"no new visits", 0.1, 0.9, 0, 0, 3, 1, m[1]},
+	} {
+		// log 0.5, log 0.3: 0.51 apart; σ(q) = (0 + 3)·0.5·q, or (0 + 1)·0.5·q if the first is lost.
+		s := handMade(with(func(p *Params) { p.CVisit, p.CScale = 0, 0.5 }), white, test.q1, test.q2)
+		s.nodes[1].outcome, s.nodes[2].outcome = test.first, test.second
+		s.update(&s.nodes[0])
+		s.candidates[0].carried, s.candidates[1].carried = test.carry1, test.carry2
+		if got := s.result(0).Best; got != test.want {
+			t.Errorf("%s: %v: want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// With a simulation for each Move and all considered each Move gets one, those after a Move that is proven on the way too.
+func TestEveryMoveOnce(t *testing.T) {
+	for _, batch := range []int{1, 5} {
+		all, drawn := 0, 0
+		for _, pos := range endings(rules.Mini(), 1, 60, newRand(3)) {
+			s := New(arbitrary, with(func(p *Params) { p.Considered, p.Batch = 130, batch }))
+			r := search(t, s, pos, len(pos.AppendMoves(nil)))
+			if r.Simulations < len(r.Edges) {
+				continue // the root is proven
+			}
+			all++
+			for _, e := range r.Edges {
+				if e.Visits != 1 {
+					t.Fatalf("%v: %+v of %d Moves", &pos, e, len(r.Edges))
+				}
+				if e.Proven == rules.Draw {
+					drawn++
+				}
+			}
+		}
+		if all < 10 || drawn < 10 {
+			t.Errorf("%d searches to the end with %d draws: too few to tell", all, drawn)
+		}
+	}
+}
+
 // Every budget is spent to the last simulation, the considered Moves are min(m, n), each phase halves them, and the
 // visits of those that survive a phase are equal but for the cut at the end.
 func TestHalving(t *testing.T) {

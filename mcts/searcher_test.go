@@ -487,6 +487,9 @@ func TestStop(t *testing.T) {
 				}
 				checkTree(t, s)
 				checkRoot(t, r, pos)
+				if n := s.Visits(); int(n) != 1+r.Simulations {
+					t.Fatalf("stopped at call %d: %d visits, %d simulations", last, n, r.Simulations)
+				}
 			}
 		}
 	})
