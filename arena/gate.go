@@ -11,9 +11,11 @@ import (
 // Bergh, as used for chess engines). A candidate no better than Elo0 is accepted with chance Alpha at most, and one of
 // Elo1 or more is refused with chance Beta at most, so long as MaxPairs does not cut the test short.
 type Gate struct {
-	Elo0, Elo1  float64 // Elo, Elo0 < Elo1
-	Alpha, Beta float64 // chances of error, each above 0 and below 1/2
-	MaxPairs    int     // without a decision by then A is rejected; 0 = no limit
+	Elo0     float64 `json:"elo0"`
+	Elo1     float64 `json:"elo1"`      // above Elo0
+	Alpha    float64 `json:"alpha"`     // chance of error, above 0 and below 1/2
+	Beta     float64 `json:"beta"`      // likewise
+	MaxPairs int     `json:"max_pairs"` // without a decision by then A is rejected; 0 = no limit
 }
 
 // MinPairs is the number of pairs before which a Gate does not decide.
@@ -54,9 +56,11 @@ func (g Gate) Validate() error {
 
 // LLR is the logarithm of the likelihood ratio of Elo1 to Elo0: N (s1 − s0) (2 mean − s0 − s1) / (2 variance), where s0
 // and s1 are the expected points. It rises with evidence for A.
-func (g Gate) LLR(s Score) float64 {
+func (g Gate) LLR(s Score) float64 { return g.llr(s, s.Variance()) }
+
+func (g Gate) llr(s Score, variance float64) float64 {
 	s0, s1 := EloScore(g.Elo0), EloScore(g.Elo1)
-	return float64(s.N()) * (s1 - s0) * (2*s.Mean() - s0 - s1) / (2 * s.Variance())
+	return float64(s.N()) * (s1 - s0) * (2*s.Mean() - s0 - s1) / (2 * variance)
 }
 
 // Bounds are the values of LLR at or below which A is rejected, and at or above which it is accepted (Wald, 1945).
@@ -65,15 +69,16 @@ func (g Gate) Bounds() (lower, upper float64) {
 }
 
 // Judge says what follows from the pairs so far. It is to be asked after every pair.
-func (g Gate) Judge(s Score) Verdict {
-	n, llr := s.N(), g.LLR(s)
+func (g Gate) Judge(s Score) Verdict { return g.verdict(s.N(), g.LLR(s)) }
+
+func (g Gate) verdict(pairs int, llr float64) Verdict {
 	lower, upper := g.Bounds()
 	switch {
-	case n < MinPairs:
+	case pairs < MinPairs:
 		return Continue
 	case llr >= upper:
 		return Accept
-	case llr <= lower || g.MaxPairs > 0 && n >= g.MaxPairs:
+	case llr <= lower || g.MaxPairs > 0 && pairs >= g.MaxPairs:
 		return Reject
 	}
 	return Continue

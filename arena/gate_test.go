@@ -69,66 +69,62 @@ func TestGateValidate(t *testing.T) {
 	}
 }
 
-// trial runs a test over drawn pairs until judge decides and returns its verdict and the pairs it took.
-func trial(p source, rng interface{ Float64() float64 }, judge func(Score) Verdict) (Verdict, int) {
-	var s Score
-	for {
-		s.Pairs[p.draw(rng.Float64())]++
-		if v := judge(s); v != Continue {
-			return v, s.N()
-		}
+// tried tries a gate over so many matches.
+func tried(t *testing.T, g Gate, c Chances, matches int, byGames bool) Trial {
+	t.Helper()
+	trial, err := g.Try(c, matches, seed.New(11), byGames)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return trial
 }
 
-// trials returns the share of accepted candidates and the mean number of pairs.
-func trials(p source, n int, label string, judge func(Score) Verdict) (accepted, pairs float64) {
-	rng := seed.New(11).Child(label, uint64(n)).Rand()
-	for range n {
-		v, k := trial(p, rng, judge)
-		if v == Accept {
-			accepted++
-		}
-		pairs += float64(k)
-	}
-	return accepted / float64(n), pairs / float64(n)
-}
-
-// gateSources are distributions of pairs at a given score: without and with draws, from balanced and lopsided openings.
-var gateSources = []struct {
+// gateChances are games without and with draws, and openings that favour a colour or suit a player.
+var gateChances = []struct {
 	name string
-	at   func(score float64) source
+	Chances
 }{
-	{"no draws", func(s float64) source { return independent(s, 0) }},
-	{"a third drawn", func(s float64) source { return independent(s, 1.0/3) }},
-	{"lopsided openings", func(s float64) source { return opened(s, 0.05, 0.35) }},
+	{"no draws", Chances{}},
+	{"a third drawn", Chances{Draws: 1.0 / 3}},
+	{"lopsided openings", Chances{Draws: 0.05, Bias: 0.35}},
+	{"openings of a taste", Chances{Draws: 0.05, Taste: 0.2}},
 }
 
 // TestGateErrors: over many simulated tests, Elo0 is accepted with chance Alpha at most and Elo1 refused with chance Beta
-// at most, give or take three standard errors and the little that a normal approximation costs.
+// at most, give or take three standard errors and the little that a normal approximation costs. Between the two a test
+// takes longest, and what it says is open.
 func TestGateErrors(t *testing.T) {
-	n := 4000
+	n := 1000
 	if testing.Short() {
-		n = 500
+		n = 200
 	}
 	for _, g := range []Gate{
-		{Elo0: 0, Elo1: 35, Alpha: 0.05, Beta: 0.05},
+		{Elo0: 0, Elo1: 60, Alpha: 0.05, Beta: 0.05},
 		{Elo0: 0, Elo1: 80, Alpha: 0.05, Beta: 0.1},
-		{Elo0: -20, Elo1: 20, Alpha: 0.02, Beta: 0.05},
+		{Elo0: -30, Elo1: 30, Alpha: 0.02, Beta: 0.05},
 		{Elo0: 0, Elo1: 200, Alpha: 0.05, Beta: 0.05},
 	} {
-		for _, src := range gateSources {
-			if src.name == "lopsided openings" && g.Elo1 > 100 {
+		g.MaxPairs = 100_000 // never reached
+		for _, c := range gateChances {
+			if c.Bias > 0 && g.Elo1 > 100 {
 				continue // no such score with such a bias
 			}
 			slack := func(p float64) float64 { return 1.1*p + 3*math.Sqrt(p*(1-p)/float64(n)) }
-			bad, pairs0 := trials(src.at(EloScore(g.Elo0)), n, src.name, g.Judge)
-			good, pairs1 := trials(src.at(EloScore(g.Elo1)), n, src.name, g.Judge)
-			t.Logf("%+v, %s: accepted %.3f of Elo0 in %.0f pairs, %.3f of Elo1 in %.0f pairs", g, src.name, bad, pairs0, good, pairs1)
-			if bad > slack(g.Alpha) {
-				t.Errorf("%+v, %s: %.4f of Elo0 accepted, want at most %v", g, src.name, bad, g.Alpha)
+			at := func(elo float64) Trial {
+				c.Elo = elo
+				return tried(t, g, c.Chances, n, false)
 			}
-			if 1-good > slack(g.Beta) {
-				t.Errorf("%+v, %s: %.4f of Elo1 refused, want at most %v", g, src.name, 1-good, g.Beta)
+			bad, between, good := at(g.Elo0), at((g.Elo0+g.Elo1)/2), at(g.Elo1)
+			t.Logf("%+v, %s: accepted %.3f of Elo0 in %.0f pairs, %.3f between in %.0f, %.3f of Elo1 in %.0f",
+				g, c.name, bad.Accepted, bad.Pairs, between.Accepted, between.Pairs, good.Accepted, good.Pairs)
+			if bad.Accepted > slack(g.Alpha) {
+				t.Errorf("%+v, %s: %.4f of Elo0 accepted, want at most %v", g, c.name, bad.Accepted, g.Alpha)
+			}
+			if 1-good.Accepted > slack(g.Beta) {
+				t.Errorf("%+v, %s: %.4f of Elo1 refused, want at most %v", g, c.name, 1-good.Accepted, g.Beta)
+			}
+			if between.Pairs < max(bad.Pairs, good.Pairs) || between.Accepted < 0.3 || between.Accepted > 0.7 {
+				t.Errorf("%+v, %s: between the two %.3f are accepted in %.0f pairs", g, c.name, between.Accepted, between.Pairs)
 			}
 		}
 	}
@@ -137,50 +133,59 @@ func TestGateErrors(t *testing.T) {
 // TestGateMaxPairs: a limit only ever turns a decision into a rejection.
 func TestGateMaxPairs(t *testing.T) {
 	g := Gate{Elo0: 0, Elo1: 35, Alpha: 0.05, Beta: 0.05, MaxPairs: 60}
-	bad, pairs := trials(independent(0.5, 0), 500, "limited", g.Judge)
-	if bad > g.Alpha || pairs > 60 {
-		t.Errorf("%.3f of Elo0 accepted in %.0f pairs, want at most %v in 60", bad, pairs, g.Alpha)
+	bad := tried(t, g, Chances{}, 500, false)
+	if bad.Accepted > g.Alpha || bad.Pairs > 60 || bad.Pairs90 != 60 || bad.Undecided < 0.5 {
+		t.Errorf("%+v of Elo0, want at most %v accepted, most undecided after 60 pairs", bad, g.Alpha)
 	}
-	strong, pairs := trials(independent(0.9, 0), 500, "limited", g.Judge)
-	if strong < 0.99 || pairs > 20 {
-		t.Errorf("%.3f of a score of 0.9 accepted in %.0f pairs, want nearly all in under 20", strong, pairs)
-	}
-}
-
-// trinomial is the test that takes all games as independent: the variance of a pair is half of a game's.
-func trinomial(g Gate) func(Score) Verdict {
-	lower, upper := g.Bounds()
-	s0, s1 := EloScore(g.Elo0), EloScore(g.Elo1)
-	return func(s Score) Verdict {
-		mean := s.Mean()
-		variance := mean * (1 - mean) / 2 // no draws
-		llr := float64(s.N()) * (s1 - s0) * (2*mean - s0 - s1) / (2 * variance)
-		switch {
-		case s.N() < MinPairs:
-			return Continue
-		case llr >= upper:
-			return Accept
-		case llr <= lower:
-			return Reject
-		}
-		return Continue
+	strong := tried(t, g, Chances{Elo: 380}, 500, false)
+	if strong.Accepted < 0.99 || strong.Pairs > 20 || strong.Pairs90 < int(strong.Pairs) || strong.Undecided != 0 {
+		t.Errorf("%+v of a score of 0.9, want nearly all accepted in under 20 pairs", strong)
 	}
 }
 
-// TestPairsAgainstGames: with lopsided openings, the test on pairs needs far fewer of them than the one on games; with
-// balanced ones it needs about as many.
+// TestPairsAgainstGames: with openings that favour a colour, the test on pairs needs far fewer of them than the one on
+// games; with balanced ones it needs about as many. With openings that suit a player, the test on games takes luck for
+// strength: it accepts more than it may.
 func TestPairsAgainstGames(t *testing.T) {
-	g := Gate{Elo0: 0, Elo1: 35, Alpha: 0.05, Beta: 0.05}
+	g := Gate{Elo0: 0, Elo1: 35, Alpha: 0.05, Beta: 0.05, MaxPairs: 100_000}
 	for _, c := range []struct {
 		bias      float64
 		low, high float64 // of the ratio of pairs needed
 	}{{0, 0.9, 1.15}, {0.25, 0.6, 0.9}, {0.4, 0.25, 0.6}} {
-		p := opened(EloScore(g.Elo1), 0, c.bias)
-		accepted, byPairs := trials(p, 500, "bias", g.Judge)
-		acceptedGames, byGames := trials(p, 500, "bias", trinomial(g))
-		t.Logf("bias %.2f: %.0f pairs (%.3f accepted), on games alone %.0f (%.3f)", c.bias, byPairs, accepted, byGames, acceptedGames)
-		if ratio := byPairs / byGames; ratio < c.low || ratio > c.high {
-			t.Errorf("bias %.2f: %.0f pairs against %.0f: ratio %.2f, want %.2f to %.2f", c.bias, byPairs, byGames, ratio, c.low, c.high)
+		chances := Chances{Elo: g.Elo1, Bias: c.bias}
+		pairs, games := tried(t, g, chances, 500, false), tried(t, g, chances, 500, true)
+		t.Logf("bias %.2f: on pairs %+v, on games %+v", c.bias, pairs, games)
+		if ratio := pairs.Pairs / games.Pairs; ratio < c.low || ratio > c.high {
+			t.Errorf("bias %.2f: %.0f pairs against %.0f: ratio %.2f, want %.2f to %.2f", c.bias, pairs.Pairs, games.Pairs, ratio, c.low, c.high)
+		}
+	}
+	taste := Chances{Taste: 0.3}
+	pairs, games := tried(t, g, taste, 1000, false), tried(t, g, taste, 1000, true)
+	t.Logf("taste: on pairs %+v, on games %+v", pairs, games)
+	if pairs.Accepted > g.Alpha+0.02 || games.Accepted < g.Alpha+0.02 {
+		t.Errorf("of equals the test on pairs accepts %.4f and the one on games %.4f: want about %v and far more", pairs.Accepted, games.Accepted, g.Alpha)
+	}
+}
+
+func TestTryRefuses(t *testing.T) {
+	good := Gate{0, 35, 0.05, 0.05, 100}
+	for _, c := range []struct {
+		g       Gate
+		c       Chances
+		matches int
+		want    string
+	}{
+		{Gate{0, 35, 0, 0.05, 100}, Chances{}, 1, "alpha is 0"},
+		{Gate{0, 35, 0.05, 0.05, 0}, Chances{}, 1, "at most 0 pairs"},
+		{good, Chances{}, 0, "0 matches"},
+		{good, Chances{Draws: -1}, 1, "draws -1"},
+		{good, Chances{Draws: math.NaN()}, 1, "draws NaN"},
+		{good, Chances{Elo: math.NaN()}, 1, "cannot be"},
+		{good, Chances{Elo: 400, Bias: 0.2}, 1, "0.909 cannot be 0.200 more"},
+		{good, Chances{Draws: 0.6, Bias: 0.2, Taste: 0.1}, 1, "cannot be 0.300 more"},
+	} {
+		if _, err := c.g.Try(c.c, c.matches, seed.New(1), false); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: got error %v, want %s", c, err, c.want)
 		}
 	}
 }

@@ -38,6 +38,23 @@ func (s Score) Swap() Score {
 	return Score{[5]int{p[4], p[3], p[2], p[1], p[0]}, s.Losses, s.Draws, s.Wins}
 }
 
+// games is the number of games.
+func (s Score) games() int { return s.Wins + s.Draws + s.Losses }
+
+// points is A's points over all games.
+func (s Score) points() float64 { return float64(s.Wins) + float64(s.Draws)/2 }
+
+// plus is the Score of s and o together.
+func (s Score) plus(o Score) Score {
+	for i, k := range o.Pairs {
+		s.Pairs[i] += k
+	}
+	s.Wins += o.Wins
+	s.Draws += o.Draws
+	s.Losses += o.Losses
+	return s
+}
+
 // Mean is A's mean points in a game, 0 to 1; 1/2 before the first pair.
 func (s Score) Mean() float64 {
 	n, sum := s.N(), 0.0

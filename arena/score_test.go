@@ -61,49 +61,42 @@ func TestEloScore(t *testing.T) {
 	}
 }
 
-// A source draws pairs of one distribution.
-type source [5]float64
-
-func (p source) mean() (m float64) {
-	for i, x := range p {
-		m += x * float64(i) / 4
-	}
-	return m
-}
-
-func (p source) draw(u float64) int {
-	for i, x := range p {
-		if u -= x; u < 0 {
-			return i
+// TestChances: pairs come out with the score, the draws and the variance that their Chances say.
+func TestChances(t *testing.T) {
+	for _, c := range []Chances{
+		{Elo: 0}, {Elo: 100, Draws: 0.3}, {Elo: -50, Draws: 0.1, Bias: 0.3}, {Elo: 20, Draws: 0.1, Taste: 0.3}, {Elo: 0, Bias: 0.5},
+	} {
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		const n = 40_000
+		var s Score
+		rng := seed.New(5).Rand()
+		for range n {
+			c.pair(&s, rng)
+		}
+		p := EloScore(c.Elo)
+		game := p*(1-p) - c.Draws/4                              // variance of a game's points, openings included
+		variance := (game - c.Bias*c.Bias - c.Taste*c.Taste) / 2 // of a pair's mean at a given opening
+		variance += c.Taste * c.Taste                            // and of the openings' taste
+		if got := s.Mean(); !near(got, p, 4*math.Sqrt(variance/n)+1e-12) {
+			t.Errorf("%+v: the score is %.4f, want %.4f", c, got, p)
+		}
+		if got := s.Variance(); !near(got, variance, 0.02*variance+1e-4) {
+			t.Errorf("%+v: the variance of pairs is %.5f, want %.5f", c, got, variance)
+		}
+		if got := float64(s.Draws) / (2 * n); !near(got, c.Draws, 0.01) || s.games() != 2*n {
+			t.Errorf("%+v: %.3f of %d games are drawn", c, got, s.games())
 		}
 	}
-	return 4
-}
-
-// independent is the distribution of pairs of two independent games with a score and a share of draws.
-func independent(score, draws float64) source {
-	return opened(score, draws, 0)
-}
-
-// opened is the distribution of pairs whose opening favours White by bias, in score.
-func opened(score, draws, bias float64) (p source) {
-	one := func(s float64) [3]float64 { return [3]float64{1 - s - draws/2, draws, s - draws/2} }
-	first, second := one(score+bias), one(score-bias)
-	for i, x := range first {
-		for j, y := range second {
-			p[i+j] += x * y
-		}
-	}
-	return p
 }
 
 // TestEloCoverage: the 95 % interval holds the truth about as often as it says, whatever the score and draws.
 func TestEloCoverage(t *testing.T) {
-	for i, p := range []source{
-		independent(0.5, 0), independent(0.5, 0.2), independent(0.75, 0.1), independent(0.95, 0), independent(0.98, 0),
-		opened(0.55, 0, 0.4),
+	for i, c := range []Chances{
+		{}, {Draws: 0.2}, {Elo: scoreElo(0.75), Draws: 0.1}, {Elo: scoreElo(0.95)}, {Elo: scoreElo(0.98)},
+		{Elo: scoreElo(0.55), Bias: 0.4}, {Taste: 0.3},
 	} {
-		truth := scoreElo(p.mean())
 		for _, pairs := range []int{10, 50, 200} {
 			rng := seed.New(7).Child("coverage", uint64(i)).Rand()
 			const trials = 2000
@@ -111,14 +104,14 @@ func TestEloCoverage(t *testing.T) {
 			for range trials {
 				var s Score
 				for range pairs {
-					s.Pairs[p.draw(rng.Float64())]++
+					c.pair(&s, rng)
 				}
-				if e := s.Elo(); e.Low <= truth && truth <= e.High {
+				if e := s.Elo(); e.Low <= c.Elo && c.Elo <= e.High {
 					held++
 				}
 			}
 			if share := float64(held) / trials; share < 0.935 {
-				t.Errorf("source %d, %d pairs: the interval holds the truth in %.3f of matches, want 0.95", i, pairs, share)
+				t.Errorf("%+v, %d pairs: the interval holds the truth in %.3f of matches, want 0.95", c, pairs, share)
 			}
 		}
 	}

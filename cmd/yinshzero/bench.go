@@ -14,7 +14,7 @@ import (
 
 func newBench() *cobra.Command {
 	return group("bench", "Measure speed, on this machine and now",
-		newBenchRules(), newBenchEval(), newBenchInt8(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newVectors(), newSignature())
+		newBenchRules(), newBenchEval(), newBenchInt8(), newBenchTrain(), newBenchSearch(), newBenchSelfplay(), newBenchGate(), newVectors(), newSignature())
 }
 
 // benchTime is how long a measurement takes unless --for says otherwise.

@@ -26,9 +26,7 @@ func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Param
 		Plan: plan(c), SimulationsEnd: c.Search.SimulationsEnd, GrowthPositions: c.Search.GrowthPositions,
 		Window: window(c.Window), ShardGames: c.SelfPlay.ShardGames, ShardAge: c.SelfPlay.ShardAge,
 		Train: training(c), Passes: c.Training.Passes, CandidateSteps: int64(c.Training.CandidateSteps),
-		Gate: arena.Gate{
-			Elo0: c.Gate.Elo0, Elo1: c.Gate.Elo1, Alpha: c.Gate.Alpha, Beta: c.Gate.Beta, MaxPairs: c.Gate.MaxPairs,
-		},
+		Gate: gateOf(c),
 		GateSimulations: c.Gate.Simulations, AnchorPairs: c.Anchors.Pairs, Hub: hub,
 	}
 	if p.Workers == 0 {
@@ -56,6 +54,10 @@ func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Param
 		return p, fmt.Errorf("run parameters: %w", err)
 	}
 	return p, nil
+}
+
+func gateOf(c config.Config) arena.Gate {
+	return arena.Gate{Elo0: c.Gate.Elo0, Elo1: c.Gate.Elo1, Alpha: c.Gate.Alpha, Beta: c.Gate.Beta, MaxPairs: c.Gate.MaxPairs}
 }
 
 // plan is how workers play at the start of the run.

@@ -145,7 +145,7 @@ func Default() Config {
 			Passes: 4, CandidateSteps: 1500, Average: "ema", EMAMemory: 0.99, SWAEvery: 50, SWASnapshots: 8, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25, Reply: 0.15, Ownership: 0.25, Plies: 0.1},
-		Gate:    Gate{Elo0: 0, Elo1: 60, Alpha: 0.05, Beta: 0.05, MaxPairs: 120, Simulations: 32},
+		Gate:    Gate{Elo0: 0, Elo1: 80, Alpha: 0.05, Beta: 0.05, MaxPairs: 240, Simulations: 32},
 		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
 		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},
 	}

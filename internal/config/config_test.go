@@ -156,7 +156,7 @@ func TestOverrides(t *testing.T) {
 		{"range", []string{"search.full_share=2"}, "--set search.full_share=2: search.full_share: is 2: want a number from 0.01 to 1"},
 		{"type", []string{"seed=many"}, "--set seed=many: seed: is \"many\": want a whole number, 0 or more"},
 		{"duration", []string{"fleet.ack_wait=2h"}, "--set fleet.ack_wait=2h: fleet.ack_wait: is 2h0m0s: want 1s to 1h"},
-		{"fit", []string{"gate.elo0=70"}, "defaults: gate.elo1: is 60: want more than gate.elo0, 70"},
+		{"fit", []string{"gate.elo0=90"}, "defaults: gate.elo1: is 80: want more than gate.elo0, 90"},
 		{"idle", []string{"training.schedule=cosine", "training.halving_steps=50"}, "--set training.halving_steps=50: training.halving_steps: is 50, but schedule cosine does not use it: leave it at 100000, or choose schedule halving"},
 		{"in use", []string{"training.schedule=step", "training.step_at=[10, 20]", "training.average=swa", "training.swa_every=7"}, ""},
 		{"low constant", []string{"training.schedule=constant", "training.learning_rate=0.00001"}, ""},
