@@ -42,8 +42,9 @@ vet: ## gofmt and go vet
 staticcheck: ## staticcheck
 	go run $(STATICCHECK) ./...
 
-unit: wasm ## the tests; ONNX Runtime, which npm brings, is left out with a word where there is no npm, but not in CI
+unit: wasm ## the tests; those that want ONNX Runtime or a browser are left out with a word where there is none, but not in CI
 	@scripts/onnxruntime.sh || test -z "$$CI"
+	@scripts/browser.sh || test -z "$$CI"
 	go test ./...
 
 checkptr: ## the kernels' short tests with every conversion of a pointer checked

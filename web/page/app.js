@@ -116,7 +116,7 @@ class App {
     this.settings.sides = byId("sides").value = sides;
     this.settings.auto = true;
     this.review.forget();
-    drop();
+    for (const kind of ["old", "why", "fault"]) drop(kind);
     return this.arrive();
   }
 
@@ -232,7 +232,9 @@ class App {
     this.thinking = false;
     this.analysis.stop();
     try {
-      const [position, tip] = await Promise.all([this.positionAt(this.game.ply, signal), this.positionAt(Infinity, signal)]);
+      const { ply, line } = this.game;
+      const position = await this.positionAt(ply, signal);
+      const tip = ply === line.length - 1 ? position : await this.positionAt(Infinity, signal);
       if (signal.aborted) return;
       this.position = position;
       this.turns = tip.turns;
@@ -280,8 +282,7 @@ class App {
   draw() {
     const { position, choice } = this;
     const person = !position.over && !this.engine(position.toMove);
-    const name = (color) => (this.engine(color) ? "yinshzero" : this.settings.sides === "WB" ? "" : "you");
-    drawScore(byId("score"), position, { W: name("W"), B: name("B") });
+    drawScore(byId("score"), position, { W: this.#name("W"), B: this.#name("B") });
     draw(this.board, position, person ? choice : null, this.pointer.hover, this.row);
     this.pointer.label(person);
     this.board.root.dataset.turn = position.over ? "over" : person ? "person" : this.waiting ? "engine" : "waits";
@@ -297,6 +298,12 @@ class App {
     byId("review").disabled = line.length < 2;
     byId("analyse").setAttribute("aria-pressed", this.settings.analysing);
     document.title = person && this.settings.sides !== "WB" ? "Your turn · yinshzero" : "yinshzero";
+  }
+
+  // Who plays a side, in a word.
+  #name(color) {
+    if (this.engine(color)) return "yinshzero";
+    return this.game.names?.[color] || (this.settings.sides === "WB" ? "" : "you");
   }
 
   #status(person) {
@@ -329,6 +336,9 @@ class App {
       return this.settings.sides === "" ? [button("Pause", () => this.resume(false))] : [];
     }
     if (position.legal[0].kind === "pass") return [button("Pass", () => this.play("pass"), { class: "main" })];
+    if (this.game.line.length === 1 && choice.stage === "place") {
+      return [html("a", { href: "rules.html", target: "rules" }, "New to YINSH? The rules in two minutes")];
+    }
     if (choice.stage !== "row" || choice.fits.length < 2) return [];
     const show = (move) => () => {
       this.row = move;

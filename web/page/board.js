@@ -27,6 +27,7 @@ export function piece(code) {
  * them arrows and above; and hits, the Points as buttons.
  */
 export class Board {
+  #hits = new Map(); // Point → its button
   #pieces = new Map(); // Point → {code, element}
   #running = new Map(); // animation → what ends it
   #key = "";
@@ -49,6 +50,7 @@ export class Board {
     this.points = points;
     this.settle();
     this.#pieces.clear();
+    this.#hits.clear();
     for (const layer of Object.values(this.layers)) layer.replaceChildren();
     const { x, y, width, height } = box(points, MARGIN);
     this.root.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
@@ -63,12 +65,13 @@ export class Board {
     for (const point of points) {
       const hit = svg("circle", { class: "hit", r: 25, transform: translate(point), "data-point": point });
       this.layers.hits.append(hit);
+      this.#hits.set(point, hit);
     }
   }
 
   /** The button of a Point. */
   hit(point) {
-    return this.layers.hits.querySelector(`[data-point="${point}"]`);
+    return this.#hits.get(point);
   }
 
   /**

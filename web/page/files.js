@@ -3,6 +3,7 @@
 import { Game } from "./game.js";
 import { byId, html } from "./dom.js";
 import { notice } from "./notices.js";
+import { side } from "./words.js";
 
 const formats = [
   { name: "sgf", text: "SGF (Boardspace)", ending: "sgf" },
@@ -14,6 +15,8 @@ const formats = [
 
 /** The dialog that reads and writes games. */
 export class Files {
+  #writing = 0; // counts what is written: only the last counts
+
   constructor(app) {
     this.app = app;
     const close = html("button", { type: "button", "aria-label": "Close", onclick: () => this.dialog.close() }, "×");
@@ -98,11 +101,11 @@ export class Files {
     this.dialog.close();
     const { app } = this;
     const game = new Game(read);
-    game.result = read.result;
+    if (read.resigned) game.resigned = { result: read.result, ply: read.moves.length };
     await app.load(game, "WB");
     await app.goPly(read.moves.length ? Infinity : 0);
-    const given = read.resigned && read.result && read.result !== "unknown" ? " The record ends with a resignation." : "";
     if (read.moves.length === 0) return;
+    const given = won(game) ? ` ${side[won(game)]} won it, as the other side resigned.` : "";
     notice("old", `A game of ${read.moves.length} moves.${given} Step through it with [ and ], or play on from anywhere.`);
   }
 
@@ -111,16 +114,19 @@ export class Files {
     const format = this.format.value;
     this.written.value = "";
     this.unwritten.replaceChildren();
+    const writing = ++this.#writing;
     try {
       if (format === "position") {
         this.written.value = app.position.position;
         return;
       }
-      const names = { W: "White", B: "Black", ...app.game.names };
-      const { text } = await app.asker.ask("write", { game: app.game.upTo(Infinity), format, names });
-      this.written.value = text;
+      const { game } = app;
+      const names = { W: game.names.W || "White", B: game.names.B || "Black" };
+      const result = won(game) ? { result: won(game) } : {};
+      const { text } = await app.asker.ask("write", { game: game.upTo(Infinity), format, names, ...result });
+      if (writing === this.#writing) this.written.value = text;
     } catch (error) {
-      this.unwritten.append(error.message);
+      if (writing === this.#writing) this.unwritten.append(error.message);
     }
   }
 
@@ -140,4 +146,10 @@ export class Files {
     html("a", { href, download: `yinsh.${ending}` }).click();
     setTimeout(() => URL.revokeObjectURL(href), 1000);
   }
+}
+
+// Who has won a game that was read, as the other side resigned; nobody if another line of it is shown.
+function won(game) {
+  const { result, ply } = game.resigned ?? {};
+  return (result === "W" || result === "B") && game.line.at(-1) === ply && game.line.length === ply + 1 ? result : undefined;
 }

@@ -38,11 +38,12 @@ export class Pointer {
 
   /** The next Point, or the one before, that a click is good for. */
   next(way) {
-    const good = this.app.board.points.filter((point) => this.app.choice.targets.has(point));
+    const { points } = this.app.board;
+    const { targets } = this.app.choice;
+    const good = points.filter((point) => targets.has(point));
     if (good.length === 0) return;
-    const at = this.app.board.points.indexOf(this.#cursor.point);
-    const index = (point) => this.app.board.points.indexOf(point);
-    const found = way > 0 ? good.find((point) => index(point) > at) : good.findLast((point) => index(point) < at);
+    const at = points.indexOf(this.#cursor.point);
+    const found = way > 0 ? good.find((point) => points.indexOf(point) > at) : good.findLast((point) => points.indexOf(point) < at);
     this.focus(found ?? good.at(way > 0 ? 0 : -1));
   }
 
@@ -50,12 +51,13 @@ export class Pointer {
   label(active) {
     const { board, position, choice } = this.app;
     if (!board.points.includes(this.#cursor.point)) this.#cursor = { point: board.points[board.points.length >> 1] };
+    const { targets } = choice;
     for (const point of board.points) {
       const hit = board.hit(point);
       hit.setAttribute("role", "button");
       hit.setAttribute("tabindex", point === this.#cursor.point ? 0 : -1);
-      hit.setAttribute("aria-label", label(position, choice, point));
-      hit.classList.toggle("good", active && choice.targets.has(point));
+      hit.setAttribute("aria-label", label(position, choice, point, targets));
+      hit.classList.toggle("good", active && targets.has(point));
     }
   }
 

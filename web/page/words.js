@@ -59,8 +59,8 @@ const rowLength = (position) =>
 
 const pieces = { WR: "white ring", BR: "black ring", WM: "white marker", BM: "black marker" };
 
-/** What lies on a Point and what a click there is good for. */
-export function label(position, choice, point) {
+/** What lies on a Point and, if it is one of the targets of the Choice, what a click there is good for. */
+export function label(position, choice, point, targets) {
   const what = pieces[position.pieces[point]] ?? "empty";
   const use = {
     place: "free to place a ring",
@@ -70,7 +70,7 @@ export function label(position, choice, point) {
     take: "can be taken off",
   }[choice.stage];
   const picked = choice.ring === point ? ", picked up" : "";
-  return `${point}, ${what}${picked}${choice.targets.has(point) ? `, ${use}` : ""}`;
+  return `${point}, ${what}${picked}${targets.has(point) ? `, ${use}` : ""}`;
 }
 
 /** How a game ended. */
