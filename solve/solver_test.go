@@ -374,6 +374,46 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// Two passes end a game, and who has taken more rings has won: a look to their depth is enough to see that, and one less is
+// not. The board is full, so that no ring can move, with markers left.
+func TestTwoPasses(t *testing.T) {
+	v, err := rules.ParseVariant("3-4-29-5-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := rules.New(v)
+	board := []byte(strings.Repeat(".", rules.NumPoints))
+	for i, p := range empty.AppendBoard(nil) {
+		if board[p] = "wwbb"[(p.Column()+p.Number())%4]; i < 7 {
+			board[p] = "WWWBBBB"[i]
+		}
+	}
+	for _, test := range []struct {
+		state string
+		plies int
+	}{
+		{"W/move/5/1-0/0-0/B/0", 2},
+		{"B/move/5/1-0/0-0/W/0", 2},
+		{"W/move/5/1-0/0-0/B/1", 1},
+		{"B/move/5/1-0/0-0/W/1", 1},
+	} {
+		pos, err := rules.ParsePosition(string(board) + "/" + test.state + "/" + v.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for plies := 1; plies <= 3; plies++ {
+			want := Value{}
+			if plies >= test.plies {
+				want = won(rules.White, test.plies)
+			}
+			r, err := small(AlphaBeta).Solve(t.Context(), pos, Budget{Plies: plies})
+			if err != nil || r.Outcome != want.Outcome || r.Plies != want.Plies || r.Outcome != rules.Unfinished && r.Value != want {
+				t.Errorf("%s to %d plies: %+v, %v: want %+v", test.state, plies, r.Value, err, want)
+			}
+		}
+	}
+}
+
 // A game can be looked at from its beginning on.
 func TestRingsInHand(t *testing.T) {
 	v, err := rules.ParseVariant("3-1-9-3-1")
