@@ -234,8 +234,8 @@ func TestFigures(t *testing.T) {
 	for _, o := range g.Openings {
 		white, black = white+o.White, black+o.Black
 	}
-	if white != 12 || black != 12 {
-		t.Errorf("%d and %d first rings, want 12 each", white, black)
+	if white != 4 || black != 4 {
+		t.Errorf("%d and %d first rings, want those of the newest 4 games", white, black)
 	}
 	if len(g.Calibration) != 1 || math.Abs(g.Calibration[0].Value-0.25) > 1e-4 || g.Calibration[0].Games != 4 {
 		t.Errorf("calibration %+v: want one bin of the 4 games of the last shard", g.Calibration)
@@ -483,5 +483,63 @@ func TestGap(t *testing.T) {
 	}
 	if regexp.MustCompile(`points=" `).MatchString(text) {
 		t.Error(text)
+	}
+}
+
+// A chart that begins at 0 does so however far from it its figures are. Wide bars leave a picture, figures never.
+func TestZero(t *testing.T) {
+	for _, points := range [][]point{
+		{{x: 0, y: 2900}, {x: 1, y: 1440}},
+		{{x: 0, y: 1e6}},
+		{{x: 0, y: 700, low: 600, high: 800}, {x: 1, y: 710, low: -5000, high: 5000}},
+	} {
+		c := chart{zero: true, curves: []curve{{marks: true, points: points}}}
+		if _, y := c.scales(); y.from != 0 && points[0].low == 0 || y.from > 0 || y.to > 2*points[0].y {
+			t.Errorf("%v: the axis goes from %v to %v", points, y.from, y.to)
+		}
+	}
+}
+
+// Marks without a line, such as gates, do not stand on the axis.
+func TestMarksKeepOffTheAxes(t *testing.T) {
+	points := []point{{x: 1500, y: 3}, {x: 4500, y: 4}}
+	marks := chart{curves: []curve{{marks: true, points: points}}}
+	if x, _ := marks.scales(); x.pixel(1500)-x.at < markRadius || x.at+x.length-x.pixel(4500) < markRadius {
+		t.Errorf("marks at %v and %v of %+v", x.pixel(1500), x.pixel(4500), x)
+	}
+	line := chart{curves: []curve{{line: true, points: points}}}
+	if x, _ := line.scales(); x.pixel(1500) != x.at || x.pixel(4500) != x.at+x.length {
+		t.Errorf("a line is drawn from %v to %v of %+v", x.pixel(1500), x.pixel(4500), x)
+	}
+}
+
+// Kinds of lines are explained where they are drawn.
+func TestKeysOfHeldOut(t *testing.T) {
+	const key = "candidates, on games held out"
+	if n := strings.Count(draw(t, read(t, newRun(t, "one", config, 5))), key); n != 0 {
+		t.Errorf("%d pictures explain losses on games held out, which there are none of", n)
+	}
+	if n := strings.Count(draw(t, read(t, newRun(t, "one", config, 30))), key); n != 3 {
+		t.Errorf("%d pictures explain losses on games held out, want those of three losses", n)
+	}
+}
+
+// The rules for narrow screens come after those that they change, else they change nothing.
+func TestNarrowRulesComeLast(t *testing.T) {
+	narrow := strings.Index(pageText, "@media (max-width:600px)")
+	if end := strings.Index(pageText, "</style>"); narrow < 0 || strings.Count(pageText[narrow:end], "\n") > 2 {
+		t.Errorf("the rules for narrow screens stand at %d, the style ends at %d", narrow, end)
+	}
+}
+
+// Openings are those that the run plays now, as values are.
+func TestOpeningsAreNew(t *testing.T) {
+	r := read(t, newRun(t, "one", config, 3))
+	white := 0
+	for _, o := range r.Games.Openings {
+		white += o.White
+	}
+	if white != 4 {
+		t.Errorf("%d first rings: want those of the newest 4 games of 12", white)
 	}
 }
