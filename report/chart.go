@@ -138,7 +138,9 @@ func (c *chart) clean() {
 func (c *chart) scales() (x, y scale) {
 	b := [4]float64{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
 	marks := [2]float64{math.Inf(1), math.Inf(-1)} // without their bars
+	lines := false
 	for _, k := range c.curves {
+		lines = lines || k.line
 		for _, p := range k.points {
 			b[0], b[1] = min(b[0], p.x), max(b[1], p.x)
 			low, high := p.y, p.y
@@ -152,8 +154,13 @@ func (c *chart) scales() (x, y scale) {
 	if c.bounds != nil {
 		b = *c.bounds
 	} else {
+		beyond := reach*(marks[1]-marks[0]) + minReach
+		b[2], b[3] = max(b[2], marks[0]-beyond), min(b[3], marks[1]+beyond)
 		if b[0] > 0 && b[0] < 0.3*b[1] {
 			b[0] = 0
+		}
+		if pad := (b[1] - b[0]) * 0.04; !lines {
+			b[0], b[1] = b[0]-pad, b[1]+pad
 		}
 		if c.zero {
 			b[2] = min(0, b[2])
@@ -164,9 +171,6 @@ func (c *chart) scales() (x, y scale) {
 				b[2] -= pad
 			}
 		}
-	}
-	if c.bounds == nil {
-		b[2], b[3] = max(b[2], marks[0]-reach*(marks[1]-marks[0])-minReach), min(b[3], marks[1]+reach*(marks[1]-marks[0])+minReach)
 	}
 	for i := 0; i < 4; i += 2 { // a single figure, but for rounding, stands in the middle
 		if size := max(math.Abs(b[i]), math.Abs(b[i+1])); b[i+1]-b[i] <= 1e-9*size {

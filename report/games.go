@@ -24,7 +24,7 @@ type Games struct {
 	Every  int    `json:"every"`  // one shard in so many was read
 	Spans  []Span `json:"spans"`  // in the order of the games
 
-	Openings    []Opening     `json:"openings"`    // Points on which a search has put a side's first ring
+	Openings    []Opening     `json:"openings"`    // Points on which a search has put a side's first ring, in the newest third of the games
 	Calibration []Calibration `json:"calibration"` // over the newest third of the games
 	variant     rules.Variant // of the last game read
 }
@@ -129,7 +129,7 @@ type gameSums struct {
 	v      rules.Variant
 }
 
-// read takes in the games of a shard, the first of which has the number given. Those of new shards count for the calibration.
+// read takes in the games of a shard, the first of which has the number given. Those of new shards count for openings and calibration.
 func (s *gameSums) read(path string, number int, isNew bool, faults *faultList) {
 	shard, err := data.OpenShard(path)
 	if err != nil {
@@ -160,13 +160,13 @@ func (s *gameSums) game(rec *data.Record, number int, isNew bool) {
 	span := Span{First: number, Games: 1, Plies: float64(len(rec.Plies)), White: (result + 1) / 2, until: number + 1}
 	span.counts[rec.Result.Reason] = 1
 	s.spans.add(span)
+	if !isNew {
+		return
+	}
 	for i := range min(2, len(rec.Plies)) {
 		if p := &rec.Plies[i]; p.Kind != data.Opening && p.Move.Kind() == rules.PlaceRing {
 			s.firsts[i][p.Move.Point()]++
 		}
-	}
-	if !isNew {
-		return
 	}
 	var seen [valueBins]bool
 	for i := range rec.Plies {

@@ -434,12 +434,15 @@ func (r *Report) training() section {
 	loss := func(title, note, missing string, f func(l metrics.Losses) float64) {
 		c := chart{title: title, xLabel: "training step", yLabel: "loss", note: note, missing: missing}
 		c.curves = append(steps(func(t Training) float64 { return f(t.Losses) }), held("held out", 1, func(h metrics.HeldOut) float64 { return f(h.HeldOut) })...)
+		var keys []key
 		for i, k := range c.curves { // a head that is not there has no loss
 			if !slices.ContainsFunc(k.points, func(p point) bool { return p.y != 0 }) {
 				c.curves[i].points = nil
+			} else if k.dash > 0 {
+				keys = heldKeys
 			}
 		}
-		s.Figures = append(s.Figures, c.picture(heldKeys...))
+		s.Figures = append(s.Figures, c.picture(keys...))
 	}
 	absent := none + ", or no network with this head"
 	loss("Loss", "The weighted sum of all.", none, func(l metrics.Losses) float64 { return l.Loss })
@@ -551,7 +554,7 @@ func ends(i int, run *Run, several bool) picture {
 var reasonNames = [numReasons]string{"unfinished", "rings taken", "no markers left", "nobody can move", "resigned"}
 
 func (r *Report) openings() section {
-	s := section{Title: "Openings", Note: "Where searches put the first ring of each side, as they were played: the stronger the colour, the more often. Point at a place for its share."}
+	s := section{Title: "Openings", Note: "Where searches put the first ring of each side, in the newest third of the games, as they were played: the stronger the colour, the more often. Point at a place for its share."}
 	for i, run := range r.Runs {
 		var counts [2]map[rules.Point]int
 		counts[0], counts[1] = map[rules.Point]int{}, map[rules.Point]int{}
