@@ -16,10 +16,10 @@ tar xzf "onnxruntime-web-$version.tgz" package/dist/ort.wasm.bundle.min.mjs pack
 cd package/dist
 if [ "${1-}" = --check ]; then
 	gzip -dc "$to/ort.wasm.gz" | cmp - ort-wasm-simd-threaded.wasm
-	cmp "$to/ort.mjs" ort.wasm.bundle.min.mjs
+	cmp "$to/ort.js" ort.wasm.bundle.min.mjs
 	echo "web/static/ort is onnxruntime-web $version"
 	exit 0
 fi
 gzip -9nc ort-wasm-simd-threaded.wasm >"$to/ort.wasm.gz"
-cp ort.wasm.bundle.min.mjs "$to/ort.mjs"
+cp ort.wasm.bundle.min.mjs "$to/ort.js"
 openssl dgst -sha256 ort-wasm-simd-threaded.wasm ort.wasm.bundle.min.mjs

@@ -37,7 +37,7 @@ async function load() {
     return expand(new Blob(parts));
   };
   const [go, runtime, model] = await Promise.all(Object.values(files).map(bytes));
-  const [ort] = await Promise.all([import(here("ort.mjs")), import(here("wasm_exec.js"))]);
+  const [ort] = await Promise.all([import(here("ort.js")), import(here("wasm_exec.js"))]);
   ort.env.wasm.numThreads = 1; // more would need a host that isolates the page from others
   ort.env.wasm.wasmBinary = runtime.buffer;
   const session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });

@@ -184,26 +184,26 @@ func (f *folder) readme(files map[string][]byte) []byte {
 	for _, b := range files {
 		size += len(b)
 	}
-	return fmt.Appendf(nil, `This folder is a page on which people play YINSH against a program, and analyse their games. It was written by
-%s.
+	return fmt.Appendf(nil, `This folder is a page on which people play YINSH against a program and analyse their games.
 
-Put it on any web server, under any path, as it is; no other program runs there. To try it on your own machine:
+    written by      %s
+    model           %s
+                    %s, trained for %s
+
+Put it on any web server, under any path, as it is; nothing else runs there. All the thinking is done in the visitor's browser,
+which loads %.0f MB, once. To try it on your own machine, say in this folder
 
     python3 -m http.server --bind 127.0.0.1 8000
 
-in this folder, and open http://127.0.0.1:8000/ in a browser. Opening index.html from the disk does not do: browsers start no workers there.
+and open http://127.0.0.1:8000/ in a browser. To open index.html from the disk does not do: browsers start no workers then.
 
-Model: %s, %s, trained for %s. All the thinking is done in the visitor's browser, which
-loads about %.0f MB, once.
-
-What is in it:
-
-    index.html and the other .html, .css, .js and .svg files   the page                 Apache License 2.0, LICENSE.txt
-    yinshzero.wasm.gz                    the rules and the search, compiled by Go       the same, and LICENSE-go.txt
-    wasm_exec.js                         starts them                                    BSD licence of Go, LICENSE-go.txt
-    ort.mjs, ort.wasm.gz                 ONNX Runtime, onnxruntime-web %s           MIT licence, LICENSE-onnxruntime.txt
-    model.onnx                           the network, which describes itself
-    site.json                            what the worker has to know
+    *.html, *.css, *.svg, *.js            the page: Apache License 2.0, LICENSE.txt
+    yinshzero.wasm.gz                     the rules and the search: the same, and LICENSE-go.txt for what Go adds
+    wasm_exec.js                          starts them: LICENSE-go.txt
+    ort.js, ort.wasm.gz                   onnxruntime-web %s runs the model: LICENSE-onnxruntime.txt; what it contains of
+                                          others: https://github.com/microsoft/onnxruntime/blob/v%[6]s/ThirdPartyNotices.txt
+    model.onnx                            the network, which describes itself
+    site.json                             what all this is, for the page
 `, f.site.Product, f.site.Model, f.site.Arch, strings.Join(f.site.Variants, " and "), float64(size)/1e6, runtimeVersion)
 }
 

@@ -65,7 +65,7 @@ func carried(t *testing.T) fs.FS {
 	for name, text := range map[string]string{"README.md": "", program: "program", "wasm_exec.js": "go", "LICENSE.txt": "a", "LICENSE-go.txt": "b"} {
 		built["built/"+name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	for _, name := range []string{"ort.mjs", "ort.wasm.gz", "LICENSE-onnxruntime.txt"} {
+	for _, name := range []string{"ort.js", "ort.wasm.gz", "LICENSE-onnxruntime.txt"} {
 		b, err := embedded.ReadFile("ort/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestWrite(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{program, "wasm_exec.js", "ort.mjs", "ort.wasm.gz", "model.onnx", "README.txt", "LICENSE.txt", "LICENSE-go.txt", "LICENSE-onnxruntime.txt"} {
+	for _, name := range []string{program, "wasm_exec.js", "ort.js", "ort.wasm.gz", "model.onnx", "README.txt", "LICENSE.txt", "LICENSE-go.txt", "LICENSE-onnxruntime.txt"} {
 		if !slices.Contains(files, name) {
 			t.Errorf("%s is missing", name)
 		}
@@ -190,7 +190,7 @@ func TestReplace(t *testing.T) {
 	if err := bad.write(dir, parts); err == nil || !strings.Contains(err.Error(), "index.html") {
 		t.Errorf("a page without a backend: error %v", err)
 	}
-	if err := f.write(dir, fstest.MapFS{"built/README.md": &fstest.MapFile{}, "ort/ort.mjs": &fstest.MapFile{}}); !errors.Is(err, errNotBuilt) {
+	if err := f.write(dir, fstest.MapFS{"built/README.md": &fstest.MapFile{}, "ort/ort.js": &fstest.MapFile{}}); !errors.Is(err, errNotBuilt) {
 		t.Errorf("a binary without WebAssembly: error %v", err)
 	}
 	clash := *f
@@ -238,7 +238,7 @@ func TestRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"ort.mjs": mustRead(t, "ort/ort.mjs"), "ort.wasm.gz": wasm} {
+	for name, b := range map[string][]byte{"ort.js": mustRead(t, "ort/ort.js"), "ort.wasm.gz": wasm} {
 		if sum := fmt.Sprintf("%x", sha256.Sum256(b)); !strings.Contains(notices, sum) {
 			t.Errorf("THIRD_PARTY.md does not have the SHA-256 of %s, %s", name, sum)
 		}
