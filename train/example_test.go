@@ -121,6 +121,23 @@ func lastPosition(t *testing.T, white, black int) rules.Position {
 	return rules.Position{}
 }
 
+// TestFillRings: differences beyond three rings, which other variants know, count as three.
+func TestFillRings(t *testing.T) {
+	last, err := rules.ParsePosition("WBBBBB" + strings.Repeat(".", rules.NumPoints-6) + "/W/move/51/4-0/0-0/B/0/5-5-51-5-5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos := rules.New(last.Variant())
+	for _, want := range []int{6, 0} {
+		var e graph.Example
+		s := data.Sample{Pos: pos, Last: last, Kind: data.Fast, Outcome: rules.WhiteWins, Reason: rules.Resigned}
+		if err := params().Fill(&e, &s); err != nil || e.Rings != want {
+			t.Errorf("%v to move: rings class %d, %v, want %d", pos.ToMove(), e.Rings, err, want)
+		}
+		pos.Play(pos.AppendMoves(nil)[0])
+	}
+}
+
 // TestFillPlies: the classes of the plies left, this Move included, and the last is open.
 func TestFillPlies(t *testing.T) {
 	for left, want := range map[int32]int{1: 0, 7: 0, 8: 1, 15: 1, 16: 2, 119: 14, 120: 15, 127: 15, 128: 15, 200: 15} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -284,7 +285,7 @@ func TestResumeRefuses(t *testing.T) {
 		t.Errorf("another arch: got %v, want an error that names both", err)
 	}
 
-	// Another encoder: the planes that the weights know mean something else.
+	// Another encoder: the planes that the weights know mean something else. And counts that cannot be.
 	files, err := checkpoints(dir)
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
@@ -297,17 +298,25 @@ func TestResumeRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range []string{"999", ""} {
-		meta[planeKey] = version
-		var other bytes.Buffer
-		if err := net.WriteTensors(&other, tensors, meta); err != nil {
+	for _, c := range []struct{ key, value, want string }{
+		{planeKey, "999", `encoder version is "999"`},
+		{planeKey, "", `encoder version is ""`},
+		{stepKey, "-1", `step is "-1"`},
+		{stepKey, "", `step is ""`},
+		{drawnKey, "1e3", `count of batches is "1e3"`},
+		{stepKey, "7", `count of batches is "0": want a number, at least its step, 7`},
+	} {
+		other := maps.Clone(meta)
+		other[c.key] = c.value
+		var file bytes.Buffer
+		if err := net.WriteTensors(&file, tensors, other); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(files[0], other.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(files[0], file.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Resume(dir, arch, params(), seed.New(2)); err == nil || !strings.Contains(err.Error(), "encoder version is \""+version+"\"") {
-			t.Errorf("encoder version %q: got %v, want an error that names it", version, err)
+		if _, _, err := Resume(dir, arch, params(), seed.New(2)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: got %v, want %s", c.key, c.value, err, c.want)
 		}
 	}
 }
@@ -330,6 +339,13 @@ func TestBegin(t *testing.T) {
 	if tr.Steps() != 106 || tr.Drawn() != 111 {
 		t.Errorf("%d steps and %d batches after one step", tr.Steps(), tr.Drawn())
 	}
+	dir := t.TempDir()
+	if err := tr.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := Resume(dir, arch, params(), seed.New(2)); err != nil || got.Steps() != 106 || got.Drawn() != 111 {
+		t.Errorf("resumed: %+v, %v: want 106 steps and 111 batches", got, err)
+	}
 	if tr.Begin(9, 3); tr.Steps() != 9 || tr.Drawn() != 9 {
 		t.Errorf("%d steps, %d batches: want 9 each, as no step goes without a batch", tr.Steps(), tr.Drawn())
 	}
@@ -340,6 +356,9 @@ func TestStepFollows(t *testing.T) {
 	tr, w := trainer(t, params()), window(t)
 	before := tr.weights.Clone().Tensors()
 	steps(t, tr, w, 1)
+	if rate := params().Schedule.Rate(0); tr.solver.LR != rate {
+		t.Errorf("the rate was %v, want %v", tr.solver.LR, rate)
+	}
 	after, candidate := tr.weights.Tensors(), tr.Candidate().Tensors()
 	moved := false
 	for i, tensor := range candidate {
