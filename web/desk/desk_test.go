@@ -457,6 +457,12 @@ func TestMoveCut(t *testing.T) {
 	if err := d.Answer(ctx, "move", []byte(`{"simulations":100000}`), &b); err != nil || !strings.Contains(b.String(), `"cut":true`) {
 		t.Errorf("got %s, %v", b.Bytes(), err)
 	}
+	p := uniform()
+	p.Limits = Limits{Simulations: engine.MaxSimulations, Seconds: 1e-6}
+	var a moveAnswer
+	if ask(t, newDesk(t, p), "move", map[string]any{"simulations": engine.MaxSimulations}, &a); !a.Cut || len(a.Moves) != 1 {
+		t.Errorf("got %+v", a)
+	}
 }
 
 // A canceller ends a question when its first line has come.
