@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -214,29 +213,12 @@ func newShow() *cobra.Command {
 			return &usageError{err}
 		}
 		if c.Flags().Changed("svg") {
-			return draw(*file, pos.SVG())
+			return atomicfile.WriteBytes(*file, pos.SVG())
 		}
 		_, err = fmt.Fprintf(c.OutOrStdout(), "%s%v\n", pos.Draw(), &pos)
 		return err
 	}
 	return c
-}
-
-// draw makes a file. An error names it, not the temporary file before it.
-func draw(name string, svg []byte) error {
-	err := atomicfile.WriteBytes(name, svg)
-	if err == nil {
-		return nil
-	}
-	var path *fs.PathError
-	var rename *os.LinkError
-	switch {
-	case errors.As(err, &rename):
-		err = rename.Err
-	case errors.As(err, &path):
-		err = path.Err
-	}
-	return fmt.Errorf("draw %s: %w", name, err)
 }
 
 // after is the Position after Moves from the empty board.

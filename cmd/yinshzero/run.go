@@ -232,7 +232,7 @@ func variantOf(path string) (string, error) {
 		Variant string `yaml:"variant"`
 	}{config.Default().Variant}
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		return "", fmt.Errorf("read the variant in %s: %w", path, err)
+		return "", fmt.Errorf("read the variant in %s: %w: if it is damaged, delete it and say --config FILE", path, err)
 	}
 	return c.Variant, nil
 }

@@ -20,7 +20,8 @@ const (
 
 // Write makes path with the bytes that fill writes, buffered, and the permissions perm. On any error up to
 // the rename, the one of fill included, path is as it was before and no temporary file is left. When Write returns nil the file has reached the
-// disk. The directory must exist. An error names path, and the remedy if the disk is full or does not let itself be written.
+// disk. The directory must exist. An error names path, not the temporary file, and the remedy if the disk is full or does not
+// let itself be written.
 func Write(path string, perm os.FileMode, fill func(io.Writer) error) error {
 	if err := write(path, perm, fill); err != nil {
 		return fmt.Errorf("write %s: %w%s", path, err, remedy(err, path))
@@ -35,13 +36,13 @@ func write(path string, perm os.FileMode, fill func(io.Writer) error) (err error
 	}
 	f, err := os.CreateTemp(dir, prefix+name+"-*"+suffix)
 	if err != nil {
-		return err
+		return bare(err)
 	}
 	renamed := false
 	defer func() {
 		if err != nil && !renamed {
 			f.Close() // a second close fails, which changes nothing
-			err = errors.Join(err, os.Remove(f.Name()))
+			err = errors.Join(bare(err), os.Remove(f.Name()))
 		}
 	}()
 	w := bufio.NewWriterSize(&target{f, path}, 1<<16)
@@ -71,6 +72,19 @@ func write(path string, perm os.FileMode, fill func(io.Writer) error) (err error
 		return err
 	}
 	return fault(Done, path)
+}
+
+// bare is err without the name of a temporary file.
+func bare(err error) error {
+	var path *fs.PathError
+	var rename *os.LinkError
+	switch {
+	case errors.As(err, &path) && IsTemp(filepath.Base(path.Path)):
+		return path.Err
+	case errors.As(err, &rename) && IsTemp(filepath.Base(rename.Old)):
+		return rename.Err
+	}
+	return err
 }
 
 // Append writes b behind the first end bytes of f and returns when it has reached the disk. What lies behind them is cut

@@ -81,8 +81,9 @@ func TestFailedFill(t *testing.T) {
 }
 
 func TestNoDirectory(t *testing.T) {
-	if err := WriteBytes(filepath.Join(t.TempDir(), "none", "a"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want that the directory does not exist", err)
+	path := filepath.Join(t.TempDir(), "none", "a")
+	if err := WriteBytes(path, nil); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), suffix) {
+		t.Errorf("got %v, want that the directory of %s does not exist", err, path)
 	}
 }
 
@@ -92,8 +93,8 @@ func TestTargetIsDirectory(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteBytes(filepath.Join(dir, "a"), []byte("x")); err == nil {
-		t.Error("a directory was replaced by a file")
+	if err := WriteBytes(filepath.Join(dir, "a"), []byte("x")); err == nil || strings.Contains(err.Error(), suffix) {
+		t.Errorf("a directory is in the place of a file: got %v", err)
 	}
 	if got := names(t, dir); len(got) != 1 {
 		t.Errorf("directory holds %q: want a alone", got)
