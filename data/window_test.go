@@ -390,6 +390,34 @@ func TestWindowDamage(t *testing.T) {
 	}
 }
 
+// TestOldDamage: a shard that the window no longer takes is counted by its index; if that is damaged it is reported, whatever
+// the damage has done to the counts.
+func TestOldDamage(t *testing.T) {
+	dir := t.TempDir()
+	recs := randomRecords(6, 6, rules.Mini())
+	old := addShard(t, dir, recs[:2])
+	for _, part := range [][]*Record{recs[2:4], recs[4:]} {
+		addShard(t, dir, part)
+	}
+	p := smallWindow()
+	p.Min, p.Max = 1, 1
+	if w := openWindow(t, dir, p); w.Games() != 1 || w.TotalGames() != 6 {
+		t.Fatalf("%d of %d games in the window, want 1 of 6", w.Games(), w.TotalGames())
+	}
+	b, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, old, b[:len(b)-10])
+	w, err := OpenWindow(dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.TotalGames() != 6 || len(w.Faults()) == 0 || !strings.Contains(w.Faults()[0].Error(), old) {
+		t.Errorf("%d games ever, faults %v: want 6 and one of %s", w.TotalGames(), w.Faults(), old)
+	}
+}
+
 // TestConcurrent draws from several goroutines while another adds.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
