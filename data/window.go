@@ -145,7 +145,8 @@ type packed struct {
 var ErrNoPositions = errors.New("no positions to draw from")
 
 // OpenWindow opens the records directory dir, which must exist, and reads as many of its newest shards as the window
-// takes. A damaged shard does not stop it: what can be read is used, and Faults says what was wrong.
+// takes; of the others their indices alone. A damaged shard does not stop it: what can be read is used, and Faults says what
+// was wrong.
 func OpenWindow(dir string, p WindowParams) (*Window, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("window: %w", err)
@@ -158,6 +159,7 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 	w.now.Store(&view{})
 	counts := make([]int64, len(paths)) // positions in each shard
 	games := make([]int64, len(paths))
+	damage := make([][]error, len(paths)) // of what was read to count them
 	total := int64(0)
 	for i, path := range paths {
 		s, err := OpenShard(path)
@@ -167,6 +169,7 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 		}
 		info := s.Info()
 		counts[i], games[i] = p.positions(info.Plies), int64(info.Games)
+		damage[i] = s.faults
 		total += counts[i]
 		s.Close() // only read
 	}
@@ -178,6 +181,7 @@ func OpenWindow(dir string, p WindowParams) (*Window, error) {
 	for i, path := range paths {
 		if i < oldest {
 			w.shards[filepath.Base(path)] = struct{}{}
+			w.faults = append(w.faults, damage[i]...)
 			old := w.now.Load()
 			w.now.Store(&view{total: old.total + counts[i], played: old.played + games[i]})
 			continue

@@ -390,8 +390,8 @@ func TestWindowDamage(t *testing.T) {
 	}
 }
 
-// TestOldDamage: a shard that the window no longer takes is counted by its index; if that is damaged it is reported, whatever
-// the damage has done to the counts.
+// TestOldDamage: a shard that the window no longer takes is counted by its index. If that is damaged the shard is reported, and
+// counted by its blocks.
 func TestOldDamage(t *testing.T) {
 	dir := t.TempDir()
 	recs := randomRecords(6, 6, rules.Mini())
