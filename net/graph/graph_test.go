@@ -549,6 +549,63 @@ func TestGradientsErrors(t *testing.T) {
 	if _, err := g.Step(other); err == nil {
 		t.Error("a solver for other weights took a step")
 	}
+
+	// Gradients are good until the next are asked for, or a row is set.
+	solver, err := NewSolver(w, DefaultSolverParams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.Clone()
+	if _, err := g.Gradients(ctx); err == nil {
+		t.Error("cancelled: no error")
+	}
+	if _, err := g.Step(solver); err == nil {
+		t.Error("a step with gradients of before the cancelled ones")
+	}
+	if _, err := g.Gradients(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	g.Set(0, &es[1])
+	if _, err := g.Step(solver); err == nil {
+		t.Error("a step with gradients of another batch")
+	}
+	if !w.Equal(before) || solver.Steps() != 0 {
+		t.Error("a step that was refused changed something")
+	}
+}
+
+// A countdown is a context that ends when it has been asked so many times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestGradientsAfterCancel: what a batch that was cancelled half-way has left is no part of the next gradients.
+func TestGradientsAfterCancel(t *testing.T) {
+	rng := newRand(16)
+	w := randomWeights(t, "32x1", rng)
+	es := examples(rng, 40, rules.Standard()) // a lane of one micro-batch and one of two
+	g, fresh := fill(t, w, testLosses, es), fill(t, w, testLosses, es)
+	if _, err := g.Gradients(&countdown{context.Background(), 2}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got error %v", err)
+	}
+	for _, x := range []*Graph{g, fresh} {
+		if _, err := x.Gradients(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range w.Tensors() {
+		if !slices.Equal(g.Gradient(x.Name), fresh.Gradient(x.Name)) {
+			t.Errorf("%s: another gradient than without the cancelled one", x.Name)
+		}
+	}
 }
 
 func BenchmarkStep(b *testing.B) {
