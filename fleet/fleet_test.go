@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -517,8 +518,16 @@ func TestModels(t *testing.T) {
 	path := filepath.Join(cache, registry.FileName(registry.ID(id)))
 	must(t, os.WriteFile(path, []byte("damaged"), 0o644))
 	fetch() // replaces it
+	has := func(want ...data.ModelID) {
+		t.Helper()
+		if got, err := h.Models(ctx); err != nil || !slices.Equal(got, want) {
+			t.Errorf("the hub has the models %v, %v, want %v", got, err, want)
+		}
+	}
+	has(id)
 	must(t, h.DropModel(ctx, id))
 	must(t, h.DropModel(ctx, id))
+	has()
 	fetch() // from disk
 	must(t, os.Remove(path))
 	if _, err := w.Model(ctx, id); !errors.Is(err, jetstream.ErrObjectNotFound) {

@@ -325,6 +325,23 @@ func (h *Hub) DropModel(ctx context.Context, id data.ModelID) error {
 	return nil
 }
 
+// Models returns the models that the hub has, in no order. Objects that are no models are left out.
+func (h *Hub) Models(ctx context.Context) (ids []data.ModelID, err error) {
+	all, err := h.models.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list models: %w", err)
+	}
+	for _, info := range all {
+		if id, err := data.ParseModelID(info.Name); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 // SetManifest tells workers what to play. Setting what is set changes nothing.
 func (h *Hub) SetManifest(ctx context.Context, m Manifest) error {
 	m.Protocol = Protocol

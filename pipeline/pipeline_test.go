@@ -79,6 +79,57 @@ func TestOpenAnew(t *testing.T) {
 	}
 }
 
+// TestHubForgetsModels: of all that were the best once, the hub keeps the best and the one before; a run that is opened again
+// leaves the best and the candidate there.
+func TestHubForgetsModels(t *testing.T) {
+	p := quiet(t)
+	r := open(t, p)
+	has := func(when string, want ...registry.ID) {
+		t.Helper()
+		got, err := r.hub.Models(t.Context())
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%s: the hub has the models %v, %v, want %v", when, got, err, want)
+		}
+		for _, id := range want {
+			if !slices.Contains(got, data.ModelID(id)) {
+				t.Errorf("%s: model %s is not in the hub", when, id.Short())
+			}
+		}
+	}
+	first, _ := r.registry.Best()
+	add := func(n uint64) registry.ID {
+		id, err := r.addModel(net.Init(p.Arch, rand.New(rand.NewPCG(n, 1))), registry.ID{})
+		if err == nil {
+			err = r.publish(t.Context(), id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	promote := func(id registry.ID) registry.ID {
+		if err := errors.Join(r.registry.Promote(id, registry.Verdict{Reason: "test"}), r.publishBest(t.Context(), id)); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	has("new", first.ID)
+	second := promote(add(2))
+	has("one promotion", first.ID, second)
+	third := promote(add(3))
+	has("two promotions", second, third)
+	promote(second)
+	has("back to the one before", second, third)
+	rejected, candidate := add(4), add(5)
+	if err := r.registry.Reject(rejected, registry.Verdict{Reason: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	closeRun(t, r)
+	r = open(t, p)
+	has("again", second, candidate)
+	closeRun(t, r)
+}
+
 func TestOpenRefuses(t *testing.T) {
 	p := quiet(t)
 	r := open(t, p)

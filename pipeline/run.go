@@ -45,6 +45,7 @@ type Run struct {
 	hub      *fleet.Hub
 	ladder   ladder          // judge's own
 	rejected registry.ID     // the newest rejected model, which the hub still has; judge's own
+	former   data.ModelID    // the best one before, which the hub still has; judge's own
 	asked    map[string]bool // models that have been asked to solve problems, nil before the metrics are read; judge's own
 	registry *registry.Registry
 	window   *data.Window
@@ -252,7 +253,29 @@ func (r *Run) openHub(ctx context.Context) (err error) {
 		return err
 	}
 	best, _ := r.registry.Best()
-	return r.publishBest(ctx, best.ID)
+	if err := r.publishBest(ctx, best.ID); err != nil {
+		return err
+	}
+	r.tolerate("dropping models", r.dropModels(ctx))
+	return nil
+}
+
+// dropModels takes off the hub what an earlier process has left there: models that have their verdict, but for the best.
+func (r *Run) dropModels(ctx context.Context) error {
+	ids, err := r.hub.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		switch e, _ := r.registry.Entry(registry.ID(id)); e.Standing {
+		case registry.Best, registry.Candidate:
+		default:
+			if err := r.hub.DropModel(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // announce tells workers how to play from their next game on.
@@ -280,7 +303,8 @@ func (r *Run) publish(ctx context.Context, id registry.ID) error {
 	return err
 }
 
-// publishBest makes workers play with a model from their next game on.
+// publishBest makes workers play with a model from their next game on. Of those that were the best before, the hub keeps the
+// newest: a worker may be about to fetch it.
 func (r *Run) publishBest(ctx context.Context, id registry.ID) error {
 	if err := r.publish(ctx, id); err != nil {
 		return err
@@ -289,7 +313,16 @@ func (r *Run) publishBest(ctx context.Context, id registry.ID) error {
 	if err != nil {
 		return err
 	}
-	return r.hub.SetBest(ctx, was, data.ModelID(id))
+	if err := r.hub.SetBest(ctx, was, data.ModelID(id)); err != nil {
+		return err
+	}
+	if was != data.ModelID(id) {
+		if r.former != data.ModelID(id) {
+			r.tolerate("dropping a model", r.hub.DropModel(ctx, r.former))
+		}
+		r.former = was
+	}
+	return nil
 }
 
 // Run plays, trains and judges until ctx is done, and then finishes what is in hand: games that have arrived are written
