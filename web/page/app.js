@@ -91,7 +91,10 @@ class App {
     click("analyse", () => this.toggleAnalysis());
     click("review", () => this.review.run());
     click("open-files", () => this.files.open());
-    click("open-help", () => help(this));
+    click("open-help", help);
+    for (const dialog of document.querySelectorAll("dialog")) {
+      dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+    }
     byId("variant").addEventListener("change", () => this.#tellVariant());
     byId("sides").addEventListener("change", () => {
       this.settings.sides = byId("sides").value;
@@ -384,4 +387,7 @@ class App {
 
 const lower = (text) => text[0].toLowerCase() + text.slice(1);
 
-new App().start().catch(fault);
+new App().start().catch((error) => {
+  byId("status").textContent = "The page could not start.";
+  fault(error);
+});

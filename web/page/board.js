@@ -3,7 +3,7 @@
 import { box, lines, place } from "./geometry.js";
 import { svg } from "./dom.js";
 
-const MARGIN = 54; // around the Points, for the names of the lines
+const MARGIN = 58; // around the Points, for the names of the lines
 const STEP = 70; // milliseconds that a ring takes for one step
 const TURN = 300; // milliseconds that a marker takes to turn over
 
@@ -59,8 +59,8 @@ export class Board {
       const from = place(line[0]);
       const to = place(line.at(-1));
       this.layers.lines.append(svg("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
-      if (axis === 0) name(from.x, from.y + 36, line[0][0]);
-      if (axis === 1) name(from.x - 33, from.y - 19, line[0].slice(1));
+      if (axis === 0) name(from.x, from.y + 42, line[0][0]);
+      if (axis === 1) name(from.x - 37, from.y - 21, line[0].slice(1));
     }
     for (const point of points) {
       const hit = svg("circle", { class: "hit", r: 25, transform: translate(point), "data-point": point });

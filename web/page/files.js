@@ -31,7 +31,7 @@ export class Files {
     this.written = html("textarea", { rows: 6, readonly: true, spellcheck: "false", "aria-label": "This game as text" });
     this.unwritten = html("p", { class: "wrong" });
     this.dialog = byId("files");
-    this.dialog.append(
+    const sheet = [
       html("div", { class: "row" }, html("h2", { id: "files-title" }, "Games"), close),
       html("h3", {}, "Open"),
       this.text,
@@ -47,7 +47,8 @@ export class Files {
       ),
       this.written,
       this.unwritten,
-    );
+    ];
+    this.dialog.append(html("div", { class: "sheet" }, ...sheet));
     this.dialog.addEventListener("dragover", (event) => event.preventDefault());
     this.dialog.addEventListener("drop", (event) => {
       event.preventDefault();

@@ -16,7 +16,7 @@ const table = [
   { keys: ["a"], text: "analysis on or off", run: (app) => app.toggleAnalysis() },
   { keys: ["g"], text: "load and save games", run: (app) => app.files.open() },
   { keys: ["t"], text: "light or dark", run: () => byId("theme").click() },
-  { keys: ["?"], text: "this panel", run: (app) => help(app) },
+  { keys: ["?"], text: "this panel", run: () => help() },
 ];
 
 function next(app, key) {
@@ -46,14 +46,12 @@ export function help() {
   const dialog = byId("help");
   const key = (text) => html("kbd", {}, text);
   const rows = table.map(({ keys, text }) => html("tr", {}, html("th", { scope: "row" }, ...keys.map(key)), html("td", {}, text)));
-  dialog.replaceChildren(
-    html(
-      "form",
-      { method: "dialog" },
-      html("div", { class: "row" }, html("h2", { id: "help-title" }, "Keys"), html("button", { "aria-label": "Close" }, "×")),
-      html("table", { class: "keys" }, html("tbody", {}, ...rows)),
-      html("p", { class: "faint" }, "How the game goes is told in the ", html("a", { href: "rules.html", target: "rules" }, "rules"), "."),
-    ),
-  );
+  const close = html("button", { type: "button", "aria-label": "Close", onclick: () => dialog.close() }, "×");
+  const sheet = [
+    html("div", { class: "row" }, html("h2", { id: "help-title" }, "Keys"), close),
+    html("table", { class: "keys" }, html("tbody", {}, ...rows)),
+    html("p", { class: "faint" }, "How the game goes is told in the ", html("a", { href: "rules.html", target: "rules" }, "rules"), "."),
+  ];
+  dialog.replaceChildren(html("div", { class: "sheet" }, ...sheet));
   dialog.showModal();
 }

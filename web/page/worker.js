@@ -116,10 +116,7 @@ function end(id, message) {
 }
 
 onmessage = async ({ data: { id, name, body, cancel } }) => {
-  if (cancel) {
-    const { cancel } = await door;
-    return cancel(id);
-  }
+  if (cancel) return door.then((program) => program.cancel(id)).catch(() => {}); // its fault is told to those who ask
   open.add(id);
   try {
     const { ask } = await door;
