@@ -3,6 +3,7 @@ package solve
 import (
 	"context"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -370,6 +371,23 @@ func TestBudgets(t *testing.T) {
 		}
 		if r, err := s.Solve(ended, pos, Budget{}); err != nil || r.Outcome != rules.Unfinished || len(r.Line) > 0 {
 			t.Errorf("%v, ctx ended: got %+v, %v", m, r, err)
+		}
+	}
+}
+
+// Nothing is left of a Solve for the next: the same question costs the same again.
+func TestNothingIsKept(t *testing.T) {
+	for _, m := range []Method{AlphaBeta, MCTS} {
+		s := small(m)
+		for _, p := range Problems(rules.Blitz())[:3] {
+			first, err := s.Solve(t.Context(), p.Pos, Budget{Nodes: 20_000, Plies: p.Plies})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := s.Solve(t.Context(), p.Pos, Budget{Nodes: 20_000, Plies: p.Plies})
+			if err != nil || !reflect.DeepEqual(again, first) {
+				t.Errorf("%v, %v: first %+v, then %+v, %v", m, &p.Pos, first, again, err)
+			}
 		}
 	}
 }
