@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	sample "runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,6 +69,28 @@ func TestMemoryWarning(t *testing.T) {
 		if log := m.String(); strings.Contains(log, "memory will not suffice") != (c.want != "") || !strings.Contains(told, c.want) {
 			t.Errorf("a window of %d positions: the log says\n%s", c.most, log)
 		}
+	}
+}
+
+// TestMemoryKept gives a run a limit of which its live heap is about half, and lets nothing but the limit collect. It comes to
+// its verdict within the limit.
+func TestMemoryKept(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
+	const limit, slack = 80 << 20, 8 << 20 // the limit is soft
+	debug.FreeOSMemory()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var most uint64
+	_, _, err := try(t, fresh(t), nil, func(msg string) bool {
+		s := []sample.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		sample.Read(s)
+		most = max(most, s[0].Value.Uint64()-s[1].Value.Uint64()) // as the limit counts it
+		return verdict(msg)
+	})
+	if err != nil || most > limit+slack {
+		t.Errorf("the run ended with %v and took %d MiB, the limit is %d MiB", err, most>>20, limit>>20)
 	}
 }
 
