@@ -1,20 +1,27 @@
 package arena
 
-import "yinshzero/rules"
+import (
+	"fmt"
 
-// A Tally counts a match: its Score, how long its games were and how many of them differ. The zero value is empty.
+	"yinshzero/rules"
+)
+
+// A Tally counts a match: its Score, how long its games were, and how many of them and of their openings differ. The zero
+// value is empty.
 type Tally struct {
-	Score Score
-	games map[uint64]struct{} // by Game.Hash
-	plies int
+	Score    Score
+	games    map[uint64]struct{} // by Game.Hash
+	openings map[uint64]struct{} // likewise
+	plies    int
 }
 
 // Add counts a pair.
 func (t *Tally) Add(r PairResult) {
 	if t.games == nil {
-		t.games = map[uint64]struct{}{}
+		t.games, t.openings = map[uint64]struct{}{}, map[uint64]struct{}{}
 	}
 	t.Score.Add(r)
+	t.openings[Game{Moves: r.Opening.Moves}.Hash()] = struct{}{}
 	for _, g := range r.Games {
 		t.games[g.Hash()] = struct{}{}
 		t.plies += len(g.Moves)
@@ -24,6 +31,16 @@ func (t *Tally) Add(r PairResult) {
 // Unique is the number of different games, told apart by Game.Hash. Two players without chance that meet in few openings
 // play few games, and then a Score is worth less than its counts say.
 func (t *Tally) Unique() int { return len(t.games) }
+
+// UniqueOpenings is the number of different openings, told apart Move by Move.
+func (t *Tally) UniqueOpenings() int { return len(t.openings) }
+
+// String is the match in a line, from A's side.
+func (t *Tally) String() string {
+	s := t.Score
+	return fmt.Sprintf("+%d =%d -%d in %d pairs, %+.0f Elo, %d different games from %d openings",
+		s.Wins, s.Draws, s.Losses, s.N(), s.Elo().Elo, t.Unique(), t.UniqueOpenings())
+}
 
 // MeanPlies is the mean number of Moves in a game, 0 before the first pair.
 func (t *Tally) MeanPlies() float64 {
@@ -45,6 +62,7 @@ type Report struct {
 	MeanPlies   float64 `json:"mean_plies"`
 	Pentanomial [5]int  `json:"pentanomial"` // pairs by A's points: 0, 1/2, 1, 3/2, 2
 	UniqueGames int     `json:"unique_games"`
+	Openings    int     `json:"unique_openings"`
 }
 
 // Report is the Tally in figures, with the players' names and v's.
@@ -53,6 +71,6 @@ func (t *Tally) Report(a, b string, v rules.Variant) Report {
 	return Report{
 		A: a, B: b, Variant: v.String(), Pairs: s.N(), Wins: s.Wins, Draws: s.Draws, Losses: s.Losses,
 		Elo: e.Elo, EloLow: e.Low, EloHigh: e.High,
-		MeanPlies: t.MeanPlies(), Pentanomial: s.Pairs, UniqueGames: t.Unique(),
+		MeanPlies: t.MeanPlies(), Pentanomial: s.Pairs, UniqueGames: t.Unique(), Openings: t.UniqueOpenings(),
 	}
 }

@@ -753,8 +753,8 @@ func TestTornLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		said.wants(t, match, "line=2", "cut=\""+strings.ReplaceAll(string(whole[first:first+6]), "\t", `\t`), log+":4: ", `{\\\"promote\\\"`)
-		if b, err := os.ReadFile(match); err != nil || !bytes.Equal(b, whole[:first]) || m.score.N() != 1 {
-			t.Errorf("%s: %d pairs and the file %q, %v: want the first line", name, m.score.N(), b, err)
+		if b, err := os.ReadFile(match); err != nil || !bytes.Equal(b, whole[:first]) || m.tally.Score.N() != 1 {
+			t.Errorf("%s: %d pairs and the file %q, %v: want the first line", name, m.tally.Score.N(), b, err)
 		}
 		if err := m.close(); err != nil {
 			t.Fatal(err)

@@ -68,8 +68,16 @@ func (r *Run) supersede(ctx context.Context) error {
 	return nil
 }
 
-// modelPlayer is the name of a model in jobs; matches use the short one.
-func modelPlayer(id registry.ID) string { return "model:" + id.Short() }
+// modelPlayer is the name of a model in matches and ratings. Its simulations are part of it: with others it would be another
+// player.
+func (r *Run) modelPlayer(id registry.ID) string {
+	return arena.Spec{Kind: arena.SpecModel, Model: id.Short(), Simulations: r.params.GateSimulations}.String()
+}
+
+// matchName is the name of a match of a model against an opponent, of its file and of its jobs.
+func (r *Run) matchName(kind fleet.JobKind, id registry.ID, opponent string) string {
+	return fmt.Sprintf("%s-%s-%s-%d", kind, id.Short(), opponent, r.params.GateSimulations)
+}
 
 // gate plays a candidate against the best model until the test decides, and promotes or rejects it.
 func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry) error {
@@ -83,8 +91,8 @@ func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry
 		})
 	}
 	defer r.showGate(nil)
-	m, err := r.openMatch(ctx, "gate-"+c.ID.Short()+"-"+best.ID.Short(), match{
-		kind: fleet.GateJob, a: c.ID.String(), b: best.ID.String(), nameA: modelPlayer(c.ID), nameB: modelPlayer(best.ID),
+	m, err := r.openMatch(ctx, r.matchName(fleet.GateJob, c.ID, best.ID.Short()), match{
+		kind: fleet.GateJob, a: c.ID.String(), b: best.ID.String(), nameA: r.modelPlayer(c.ID), nameB: r.modelPlayer(best.ID),
 		pairs: r.params.Gate.MaxPairs,
 		stop: func(s arena.Score) bool {
 			show(s)
@@ -94,7 +102,7 @@ func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry
 	if err != nil {
 		return err
 	}
-	show(m.score)
+	show(m.tally.Score)
 	defer m.close()
 	for _, id := range []registry.ID{best.ID, c.ID} {
 		if err := r.persist(ctx, "publishing a model", func() error { return r.publish(ctx, id) }); err != nil {
@@ -109,11 +117,8 @@ func (r *Run) gate(ctx context.Context, results *fleet.Results, c registry.Entry
 
 // decide promotes or rejects a candidate whose match is over.
 func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
-	s := m.score
-	v := registry.Verdict{
-		At: time.Now(), Reason: r.params.Gate.Reason(s),
-		Score: fmt.Sprintf("+%d =%d -%d in %d pairs, %+.0f Elo", s.Wins, s.Draws, s.Losses, s.N(), s.Elo().Elo),
-	}
+	s := m.tally.Score
+	v := registry.Verdict{At: time.Now(), Reason: r.params.Gate.Reason(s), Score: m.tally.String()}
 	if !m.decided {
 		v.Reason = "its games could not be played: see the log of this run and of its workers"
 	}
@@ -140,17 +145,44 @@ func (r *Run) dropRejected(ctx context.Context, newest registry.ID) {
 	r.rejected = newest
 }
 
+// An opponent is whom a new best model is measured against: a fixed player or a model of the run.
+type opponent struct {
+	job   string      // as workers know it
+	name  string      // as people know it
+	file  string      // its part of file names
+	model registry.ID // zero for a fixed player
+}
+
+// opponents are the anchors of a best model: the fixed ones, then the run's first model and every so many promoted after it,
+// except the best itself.
+func (r *Run) opponents(best registry.ID) (all []opponent) {
+	for _, a := range r.params.Anchors {
+		all = append(all, opponent{job: a.String(), name: a.String(), file: fileName(a)})
+	}
+	promoted := 0
+	for _, e := range r.registry.All() {
+		if r.params.AnchorEvery == 0 || e.Standing != registry.Best && e.Standing != registry.Former {
+			continue
+		}
+		if promoted%r.params.AnchorEvery == 0 && e.ID != best {
+			all = append(all, opponent{job: e.ID.String(), name: r.modelPlayer(e.ID), file: e.ID.Short(), model: e.ID})
+		}
+		promoted++
+	}
+	return all
+}
+
 // measure plays the best model against the first anchor that it has not met in full, and reports whether there was one.
 // It stops when a candidate comes.
 func (r *Run) measure(ctx context.Context, results *fleet.Results) (bool, error) {
 	best, _ := r.registry.Best()
-	for _, anchor := range r.params.Anchors {
-		name := "anchor-" + best.ID.Short() + "-" + fileName(anchor)
+	for _, o := range r.opponents(best.ID) {
+		name := r.matchName(fleet.AnchorJob, best.ID, o.file)
 		if r.givenUp(name) {
 			continue
 		}
 		m, err := r.openMatch(ctx, name, match{
-			kind: fleet.AnchorJob, a: best.ID.String(), b: anchor.String(), nameA: modelPlayer(best.ID), nameB: anchor.String(),
+			kind: fleet.AnchorJob, a: best.ID.String(), b: o.job, nameA: r.modelPlayer(best.ID), nameB: o.name,
 			pairs: r.params.AnchorPairs,
 		})
 		if err != nil {
@@ -160,12 +192,20 @@ func (r *Run) measure(ctx context.Context, results *fleet.Results) (bool, error)
 			m.close()
 			continue
 		}
-		err = r.persist(ctx, "publishing a model", func() error { return r.publish(ctx, best.ID) })
+		err = r.persist(ctx, "publishing a model", func() error {
+			if o.model.IsZero() {
+				return r.publish(ctx, best.ID)
+			}
+			return errors.Join(r.publish(ctx, best.ID), r.publish(ctx, o.model))
+		})
 		if err == nil {
 			err = r.play(ctx, results, m, r.onTrial)
 		}
 		if err = errors.Join(err, m.close()); err != nil || ctx.Err() != nil {
 			return false, err
+		}
+		if m.decided {
+			r.note("measured", "model", best.ID.Short(), "against", o.name, "score", m.tally.String())
 		}
 		r.rate()
 		return true, nil
@@ -191,7 +231,7 @@ const ahead = 64
 func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, interrupted func() bool) error {
 	put := 0
 	for !m.decided && !interrupted() && !r.givenUp(m.name) {
-		for ; put < m.pairs && put < m.score.N()+ahead; put++ {
+		for ; put < m.pairs && put < m.tally.Score.N()+ahead; put++ {
 			if m.has(put) {
 				continue
 			}
@@ -204,7 +244,7 @@ func (r *Run) play(ctx context.Context, results *fleet.Results, m *match, interr
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, context.DeadlineExceeded): // workers may have lost jobs: what is not waiting is put again
-			put = m.score.N()
+			put = m.tally.Score.N()
 		case err != nil:
 			return err
 		default:

@@ -35,7 +35,7 @@ type match struct {
 	file    *os.File
 	end     int64                    // bytes of the file that are whole lines
 	got     map[int]arena.PairResult // pairs that have come, those counted left out
-	score   arena.Score              // of the pairs 0 to score.N() − 1
+	tally   arena.Tally              // of the pairs from 0 on, without a gap
 	decided bool                     // by stop, or because all pairs are played: nothing more is counted
 }
 
@@ -110,7 +110,7 @@ func (m *match) close() error { return m.file.Close() }
 // has reports whether a pair has come.
 func (m *match) has(pair int) bool {
 	_, ok := m.got[pair]
-	return ok || pair < m.score.N()
+	return ok || pair < m.tally.Score.N()
 }
 
 // count takes an entry into the score, as soon as all pairs before it are there and unless the match is decided: a test that
@@ -118,13 +118,13 @@ func (m *match) has(pair int) bool {
 func (m *match) count(e arena.Entry) {
 	m.got[e.Pair] = e.Result
 	for !m.decided {
-		next, ok := m.got[m.score.N()]
+		next, ok := m.got[m.tally.Score.N()]
 		if !ok {
 			return
 		}
-		delete(m.got, m.score.N())
-		m.score.Add(next)
-		m.decided = m.score.N() >= m.pairs || m.stop != nil && m.stop(m.score)
+		delete(m.got, m.tally.Score.N())
+		m.tally.Add(next)
+		m.decided = m.tally.Score.N() >= m.pairs || m.stop != nil && m.stop(m.tally.Score)
 	}
 }
 
@@ -181,7 +181,7 @@ func (m *match) entry(p Params, res *fleet.JobResult) (arena.Entry, error) {
 
 // Ladder rates all models and anchors of the run in dir by the matches it has played, random at 0. There are no ratings
 // until a match against random has been played.
-func Ladder(dir string) ([]arena.Rating, error) { return ladder{}.rate(dir) }
+func Ladder(dir string) (arena.Table, error) { return ladder{}.rate(dir) }
 
 // A ladder remembers the scores of match files by name, so that a long run does not read all of them again and again.
 type ladder map[string]rung
@@ -189,14 +189,15 @@ type ladder map[string]rung
 // A rung is what a match file of so many bytes says.
 type rung struct {
 	size  int64
+	gate  bool
 	a, b  string
 	score arena.Score
 }
 
-func (l ladder) rate(dir string) ([]arena.Rating, error) {
+func (l ladder) rate(dir string) (arena.Table, error) {
 	files, err := os.ReadDir(filepath.Join(dir, matchesDir))
 	if err != nil {
-		return nil, err
+		return arena.Table{}, err
 	}
 	anchor := arena.Spec{Kind: arena.SpecRandom}.String()
 	all, anchored := arena.NewLadder(anchor), false
@@ -206,15 +207,20 @@ func (l ladder) rate(dir string) ([]arena.Rating, error) {
 		}
 		r, err := l.read(filepath.Join(dir, matchesDir, f.Name()))
 		if err != nil {
-			return nil, err
+			return arena.Table{}, err
 		}
-		if r.score.N() > 0 {
+		switch {
+		case r.score.N() == 0:
+			continue
+		case r.gate:
+			all.AddGate(r.a, r.b, r.score)
+		default:
 			all.Add(r.a, r.b, r.score)
-			anchored = anchored || r.a == anchor || r.b == anchor
 		}
+		anchored = anchored || r.a == anchor || r.b == anchor
 	}
 	if !anchored {
-		return []arena.Rating{}, nil
+		return arena.Table{}, nil
 	}
 	return all.Fit()
 }
@@ -240,7 +246,7 @@ func (l ladder) read(path string) (rung, error) {
 		if err != nil {
 			return rung{}, errors.Join(fmt.Errorf("match %s: %w; move the file away", path, err), f.Close())
 		}
-		r.a, r.b = e.A, e.B
+		r.gate, r.a, r.b = e.Kind == string(fleet.GateJob), e.A, e.B
 		r.score.Add(e.Result)
 	}
 	l[path] = r
@@ -251,12 +257,12 @@ func (l ladder) read(path string) (rung, error) {
 func (r *Run) rate() {
 	best, _ := r.registry.Best()
 	m := ModelStatus{ID: best.ID.String(), Step: best.Meta.Step}
-	ratings, err := r.ladder.rate(r.params.Dir)
+	table, err := r.ladder.rate(r.params.Dir)
 	if err != nil {
 		r.params.Log.Warn("models cannot be rated", "error", err)
 	}
-	for _, x := range ratings {
-		if x.Name == modelPlayer(best.ID) {
+	for _, x := range table.Ratings {
+		if x.Name == r.modelPlayer(best.ID) {
 			m.Measured, m.Elo, m.EloLow, m.EloHigh = true, x.Elo, x.EloLow, x.EloHigh
 		}
 	}

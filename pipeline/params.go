@@ -43,6 +43,7 @@ type Params struct {
 	Gate            arena.Gate
 	GateSimulations int          // a Move, in gates and against anchors
 	Anchors         []arena.Spec // players a new best model is measured against; none of them models
+	AnchorEvery     int          // the first model and every so many promoted are anchors too; 0 for none
 	AnchorPairs     int          // against each
 
 	TensorBoard bool // whether event files are written beside the metrics
@@ -93,6 +94,7 @@ func (p *Params) Validate() error {
 	check(p.CandidateSteps > 0, "candidate steps is %d: want at least 1", p.CandidateSteps)
 	check(p.GateSimulations > 0, "gate simulations is %d: want at least 1", p.GateSimulations)
 	check(p.Gate.MaxPairs > 0, "the gate's max pairs is %d: want at least 1", p.Gate.MaxPairs)
+	check(p.AnchorEvery >= 0, "anchor every is %d: want at least 0", p.AnchorEvery)
 	check(p.AnchorPairs >= 0, "anchor pairs is %d: want at least 0", p.AnchorPairs)
 	for _, a := range p.Anchors {
 		check(a.Kind == arena.SpecRandom || a.Kind == arena.SpecGreedy || a.Kind == arena.SpecUCT,

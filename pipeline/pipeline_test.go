@@ -273,10 +273,10 @@ func TestMatchGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := m.score.N(); n != 4 || !m.has(5) || m.has(4) {
+	if n := m.tally.Score.N(); n != 4 || !m.has(5) || m.has(4) {
 		t.Errorf("%d pairs are counted, want those before the gap at 4", n)
 	}
-	score := m.score
+	score := m.tally.Score
 	if _, err := m.file.WriteString("anchor\tgreedy\trandom\tmi"); err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +287,8 @@ func TestMatchGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.score != score || !again.has(5) {
-		t.Errorf("score %+v, want %+v and pair 5", again.score, score)
+	if again.tally.Score != score || !again.has(5) {
+		t.Errorf("score %+v, want %+v and pair 5", again.tally.Score, score)
 	}
 	res := pairOf(t, m.job(r.params, 4))
 	e, err := again.entry(r.params, &res)
@@ -298,8 +298,8 @@ func TestMatchGoesOn(t *testing.T) {
 	if err := errors.Join(again.add(e), again.close()); err != nil {
 		t.Fatal(err)
 	}
-	ratings, err := Ladder(r.params.Dir)
-	if err != nil || len(ratings) != 2 || ratings[0].Games+ratings[1].Games != 24 {
+	table, err := Ladder(r.params.Dir)
+	if ratings := table.Ratings; err != nil || len(ratings) != 2 || ratings[0].Games+ratings[1].Games != 24 {
 		t.Errorf("ladder %+v, %v: want two players with 12 games each", ratings, err)
 	}
 }
@@ -325,10 +325,10 @@ func TestMatchIsJudgedPairByPair(t *testing.T) {
 	}
 	var scores []arena.Score
 	check := func(m *match) {
-		if !slices.Equal(asked, []int{1, 2, 3}) || !m.decided || m.score.N() != 3 {
-			t.Errorf("asked after %v, decided %v after %d pairs: want after each of three", asked, m.decided, m.score.N())
+		if !slices.Equal(asked, []int{1, 2, 3}) || !m.decided || m.tally.Score.N() != 3 {
+			t.Errorf("asked after %v, decided %v after %d pairs: want after each of three", asked, m.decided, m.tally.Score.N())
 		}
-		scores = append(scores, m.score)
+		scores = append(scores, m.tally.Score)
 		if err := m.close(); err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +364,7 @@ func TestUnplayableCandidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "gate-" + id.Short() + "-" + best.ID.Short()
+	name := r.matchName(fleet.GateJob, id, best.ID.Short())
 	for range maxDead {
 		job, err := json.Marshal(fleet.Job{Gate: name})
 		if err != nil {

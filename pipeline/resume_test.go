@@ -46,14 +46,14 @@ func learnUntil(t *testing.T, p Params, message string) {
 	closeRun(t, r)
 }
 
-// judgeUntil opens a run and lets it judge, with one worker that plays pairs only, until there is a verdict or so many pairs
-// are played.
-func judgeUntil(t *testing.T, p Params, pairs int) {
+// judgeUntil opens a run and lets it judge, with one worker that plays pairs only, until stop says so of a message or so many
+// pairs are played.
+func judgeUntil(t *testing.T, p Params, pairs int, stop func(msg string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	logTo(&p, func(msg string) {
-		if verdict(msg) {
+		if stop(msg) {
 			cancel()
 		}
 	})
@@ -146,10 +146,10 @@ func TestResumeIsExact(t *testing.T) {
 	half.Passes = (float64(once.CandidateSteps)/2 + 0.5) * float64(once.Train.Graph.Batch) / float64(w.Total())
 	learnUntil(t, half, "")
 	learnUntil(t, twice, "candidate")
-	judgeUntil(t, once, 1000)
-	judgeUntil(t, twice, 3)
-	judgeUntil(t, twice, 2)
-	judgeUntil(t, twice, 1000)
+	judgeUntil(t, once, 1000, verdict)
+	judgeUntil(t, twice, 3, verdict)
+	judgeUntil(t, twice, 2, verdict)
+	judgeUntil(t, twice, 1000, verdict)
 
 	var ends [2]registry.Entry
 	var lines [2][]byte

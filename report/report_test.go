@@ -53,9 +53,9 @@ func newRun(t *testing.T, name, config string, steps int) string {
 	third, err := models.Add([]byte("third "+name), registry.Meta{Step: 200, Arch: "32x2p", Created: noon.Add(50 * time.Minute), Parent: second})
 	check(t, err)
 	check(t, models.Reject(third, registry.Verdict{At: noon.Add(55 * time.Minute), Reason: "no better <than> 0 & so"}))
-	writeMatch(t, dir, "gate-2-1", "gate", player(second.Short()), player(first.Short()), 4)
-	writeMatch(t, dir, "gate-3-2", "gate", player(third.Short()), player(second.Short()), 3)
-	writeMatch(t, dir, "anchor-2-random", "anchor", player(second.Short()), "random", 2)
+	writeMatch(t, dir, "gate-2-1", "gate", "model:"+second.Short()+"@32", "model:"+first.Short()+"@32", 4)
+	writeMatch(t, dir, "gate-3-2", "gate", "model:"+third.Short()+"@32", "model:"+second.Short()+"@32", 3)
+	writeMatch(t, dir, "anchor-2-random", "anchor", "model:"+second.Short()+"@32", "random", 2)
 	log := metrics.Open(filepath.Join(dir, "metrics"), false)
 	for i := 1; i <= steps; i++ {
 		check(t, log.Train(metrics.Train{

@@ -82,8 +82,13 @@ func (r *Run) readModels(dir string) {
 	slices.SortStableFunc(r.Models, func(a, b Model) int { return cmp.Compare(a.Step, b.Step) })
 }
 
-// player is the name that matches have for a model.
-func player(id string) string { return arena.Spec{Kind: arena.SpecModel, Model: id}.String() }
+// model is the short ID of the model that a player is, or empty. Its simulations do not matter here.
+func model(player string) string {
+	if spec, err := arena.ParseSpec(player); err == nil {
+		return spec.Model
+	}
+	return ""
+}
 
 // readMatches rates all players and gives every model its gate.
 func (r *Run) readMatches(dir string) {
@@ -98,7 +103,7 @@ func (r *Run) readMatches(dir string) {
 	}
 	models := map[string]*Model{}
 	for i := range r.Models {
-		models[player(r.Models[i].ID)] = &r.Models[i]
+		models[r.Models[i].ID] = &r.Models[i]
 	}
 	random := arena.Spec{Kind: arena.SpecRandom}.String()
 	ladder, anchored := arena.NewLadder(random), false
@@ -113,9 +118,13 @@ func (r *Run) readMatches(dir string) {
 		if m.score.N() == 0 {
 			continue
 		}
-		ladder.Add(m.a, m.b, m.score)
 		anchored = anchored || m.a == random || m.b == random
-		if candidate := models[m.a]; m.kind == "gate" && candidate != nil {
+		if m.kind != "gate" {
+			ladder.Add(m.a, m.b, m.score)
+			continue
+		}
+		ladder.AddGate(m.a, m.b, m.score)
+		if candidate := models[model(m.a)]; candidate != nil {
 			e, s := m.score.Elo(), m.score
 			candidate.Gate = &Gate{m.b, s.N(), s.Wins, s.Draws, s.Losses, e.Elo, e.Low, e.High}
 		}
@@ -124,14 +133,16 @@ func (r *Run) readMatches(dir string) {
 		r.missing("no ratings: the player random, whose Elo is 0, has played no match")
 		return
 	}
-	ratings, err := ladder.Fit()
+	table, err := ladder.Fit()
 	if err != nil {
 		r.fault(fmt.Errorf("rate %s: %w", dir, err))
 	}
-	for _, x := range ratings {
+	for _, x := range table.Ratings {
 		rating := Rating{x.Elo, x.EloLow, x.EloHigh, x.Games}
-		if m := models[x.Name]; m != nil {
-			m.Rating = &rating
+		if m := models[model(x.Name)]; m != nil {
+			if m.Rating == nil || m.Rating.Games < x.Games { // with other simulations it is another player
+				m.Rating = &rating
+			}
 		} else if spec, err := arena.ParseSpec(x.Name); err == nil && spec.Kind != arena.SpecModel {
 			r.Anchors = append(r.Anchors, Anchor{x.Name, rating})
 		}

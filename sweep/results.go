@@ -175,7 +175,7 @@ func (r *Results) rate(matches []Played) error {
 	for _, m := range matches {
 		ladder.Add(m.A, m.B, m.Score)
 	}
-	ratings, err := ladder.Fit()
+	table, err := ladder.Fit()
 	if err != nil {
 		return fmt.Errorf("rate the runs: %w", err)
 	}
@@ -183,7 +183,7 @@ func (r *Results) rate(matches []Played) error {
 	for i := range r.Runs {
 		index[r.Runs[i].Name] = &r.Runs[i]
 	}
-	for _, x := range ratings {
+	for _, x := range table.Ratings {
 		rating := report.Rating{Elo: x.Elo, Low: x.EloLow, High: x.EloHigh, Games: x.Games}
 		if o := index[x.Name]; o != nil {
 			o.Rating = &rating

@@ -101,7 +101,7 @@ func TestInterruptedMatch(t *testing.T) {
 // The ladder marks the best model of a run, once there is one.
 func TestBestPlayer(t *testing.T) {
 	dir := t.TempDir()
-	if got, err := bestPlayer(dir); got != "" || err != nil {
+	if got, err := bestOf(dir); got != "" || err != nil {
 		t.Errorf("without models: got %q, %v", got, err)
 	}
 	models, err := registry.Open(filepath.Join(dir, "models"))
@@ -120,7 +120,7 @@ func TestBestPlayer(t *testing.T) {
 	if err := models.Promote(id, registry.Verdict{At: time.Unix(2, 0), Reason: "the first"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := bestPlayer(dir); got != "model:"+id.Short() || err != nil {
+	if got, err := bestOf(dir); got != id.Short() || err != nil {
 		t.Errorf("got %q, %v, want model:%s", got, err, id.Short())
 	}
 }

@@ -89,7 +89,7 @@ func printReport(c *cobra.Command, r arena.Report, asJSON bool) error {
 	if asJSON {
 		return printJSON(c, r)
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), "%s against %s, %s: +%d =%d -%d in %d pairs, Elo %+.0f [%+.0f, %+.0f], %.1f plies a game\n",
-		r.A, r.B, r.Variant, r.Wins, r.Draws, r.Losses, r.Pairs, r.Elo, r.EloLow, r.EloHigh, r.MeanPlies)
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s against %s, %s: +%d =%d -%d in %d pairs, Elo %+.0f [%+.0f, %+.0f], %.1f plies a game, %d different games from %d openings\n",
+		r.A, r.B, r.Variant, r.Wins, r.Draws, r.Losses, r.Pairs, r.Elo, r.EloLow, r.EloHigh, r.MeanPlies, r.UniqueGames, r.Openings)
 	return err
 }

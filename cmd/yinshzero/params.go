@@ -26,8 +26,8 @@ func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Param
 		Plan: plan(c), SimulationsEnd: c.Search.SimulationsEnd, GrowthPositions: c.Search.GrowthPositions,
 		Window: window(c.Window), ShardGames: c.SelfPlay.ShardGames, ShardAge: c.SelfPlay.ShardAge,
 		Train: training(c), Passes: c.Training.Passes, CandidateSteps: int64(c.Training.CandidateSteps),
-		Gate: gateOf(c),
-		GateSimulations: c.Gate.Simulations, AnchorPairs: c.Anchors.Pairs, Hub: hub,
+		Gate: gateOf(c), GateSimulations: c.Gate.Simulations,
+		AnchorEvery: c.Anchors.Every, AnchorPairs: c.Anchors.Pairs, Hub: hub,
 	}
 	if p.Workers == 0 {
 		p.Workers = runtime.NumCPU()

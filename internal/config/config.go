@@ -15,7 +15,7 @@ type Config struct {
 	Training Training `yaml:"training"` // how the weights move
 	Losses   Losses   `yaml:"losses"`   // weights of the terms of the loss
 	Gate     Gate     `yaml:"gate"`     // when a candidate becomes the best model
-	Anchors  Anchors  `yaml:"anchors"`  // fixed players that measure progress
+	Anchors  Anchors  `yaml:"anchors"`  // players that measure progress
 	Fleet    Fleet    `yaml:"fleet"`    // transport between processes
 }
 
@@ -108,12 +108,13 @@ type Gate struct {
 	Alpha       float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
 	Beta        float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
 	MaxPairs    int     `yaml:"max_pairs" range:"8..100000"`   // undecided then: reject
-	Simulations int     `yaml:"simulations" range:"1..100000"` // a Move
+	Simulations int     `yaml:"simulations" range:"1..100000"` // a Move, against anchors too
 }
 
-// Anchors are the fixed players a new best model is measured against.
+// Anchors are the players that a new best model is measured against: fixed ones, and models of the run.
 type Anchors struct {
 	Players []string `yaml:"players"`                 // random, greedy or uct:SIMULATIONS
+	Every   int      `yaml:"every" range:"0..100000"` // the first model and every so many promoted ones, too; 0 = none
 	Pairs   int      `yaml:"pairs" range:"0..100000"` // against each, for every new best model
 }
 
@@ -146,7 +147,7 @@ func Default() Config {
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25, Reply: 0.15, Ownership: 0.25, Plies: 0.1},
 		Gate:    Gate{Elo0: 0, Elo1: 80, Alpha: 0.05, Beta: 0.05, MaxPairs: 240, Simulations: 32},
-		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100"}, Pairs: 10},
+		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100", "uct:1000"}, Every: 10, Pairs: 10},
 		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},
 	}
 }
