@@ -35,7 +35,7 @@ type Train struct {
 	Time         time.Time `json:"time"`
 	Step         int64     `json:"step"`      // training steps ever
 	Games        int64     `json:"games"`     // ever taken into the run's records
-	Positions    int64     `json:"positions"` // plies in these games
+	Positions    int64     `json:"positions"` // of these games, those that training may draw
 	Window       int64     `json:"window"`    // positions trained on
 	LearningRate float64   `json:"learning_rate"`
 	Losses

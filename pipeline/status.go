@@ -14,7 +14,7 @@ type Status struct {
 	Elapsed time.Duration // since this process took up the run
 
 	Games       int64 // ever taken into the run's records
-	Positions   int64 // plies in these games
+	Positions   int64 // of these games, those that training may draw
 	Evaluations int64 // of networks by this process's workers, cache hits not counted
 	Quarantined int64 // games refused since the process started
 	Panics      int64 // games and pairs that this process's workers have lost to a panic

@@ -422,7 +422,7 @@ func (r *Report) training() section {
 	held := func(name string, dash int, f func(h metrics.HeldOut) float64) []curve {
 		list := r.curves(func(run *Run) (list []point) {
 			for _, h := range run.HeldOut {
-				list = append(list, point{x: float64(h.Step), y: f(h), tip: fmt.Sprintf("%s, %s: %s", run.Name, name, short(f(h)))})
+				list = append(list, point{x: float64(h.Step), y: f(h), tip: fmt.Sprintf("%s, %s: %s, %d games", run.Name, name, short(f(h)), h.Games)})
 			}
 			return list
 		})

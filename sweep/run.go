@@ -34,11 +34,6 @@ func (b Budget) Spent(p Progress) bool {
 	return b.Time > 0 && p.Seconds >= b.Time.Seconds() || b.Games > 0 && p.Games >= b.Games || b.Positions > 0 && p.Positions >= b.Positions
 }
 
-// Left is how long a run with the Progress p may still take; ok is false if its time has no bound.
-func (b Budget) Left(p Progress) (left time.Duration, ok bool) {
-	return max(0, b.Time-time.Duration(p.Seconds*float64(time.Second))), b.Time > 0
-}
-
 // Progress is what a run has used up so far.
 type Progress struct {
 	Seconds     float64 `json:"seconds"` // of training, breaks left out

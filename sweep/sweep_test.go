@@ -51,15 +51,6 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
 	}
-	if left, ok := (Budget{Time: 90 * time.Second}).Left(p); left != 30*time.Second || !ok {
-		t.Errorf("got %v, %v: want 30 s left", left, ok)
-	}
-	if left, ok := (Budget{Time: time.Second}).Left(p); left != 0 || !ok {
-		t.Errorf("got %v, %v: want nothing left", left, ok)
-	}
-	if _, ok := (Budget{Games: 3}).Left(p); ok {
-		t.Error("a time that has no bound")
-	}
 }
 
 func TestProgressComesBack(t *testing.T) {

@@ -158,10 +158,6 @@ func (s *sweeper) trainOne(ctx context.Context, r sweep.Run, log *slog.Logger) e
 	log.Info("run begins", "games", p.Games, "positions", p.Positions, "seconds", int(p.Seconds))
 	spent, end := context.WithCancel(ctx)
 	defer end()
-	if left, ok := s.budget().Left(p); ok {
-		spent, end = context.WithTimeout(ctx, left)
-		defer end()
-	}
 	f := runFlags{dir: dir, plain: true, tensorBoard: s.tensorBoard}
 	var held meter
 	err = f.hold(spent, cfg, begun, s.stderr, func(run *pipeline.Run, log *slog.Logger) error {

@@ -30,6 +30,9 @@ func scrape(t *testing.T, url string) map[string]*dto.MetricFamily {
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("status %s", res.Status)
 	}
+	if got, want := res.Header.Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8"; !strings.HasPrefix(got, want) {
+		t.Errorf("content type %q, want %s", got, want)
+	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	all, err := parser.TextToMetricFamilies(res.Body)
 	if err != nil {
