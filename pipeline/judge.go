@@ -127,6 +127,7 @@ func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
 			return err
 		}
 		r.note("rejected", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
+		nudge(r.grown)
 		r.rate()
 		r.dropRejected(ctx, c.ID)
 		return nil
@@ -134,6 +135,7 @@ func (r *Run) decide(ctx context.Context, c registry.Entry, m *match) error {
 	if err := r.toDisk(ctx, func() error { return r.registry.Promote(c.ID, v) }); err != nil {
 		return err
 	}
+	nudge(r.grown)
 	r.note("promoted", "model", c.ID.Short(), "step", c.Meta.Step, "score", v.Score, "reason", v.Reason)
 	r.rate()
 	return r.persist(ctx, "publishing the best model", func() error { return r.publishBest(ctx, c.ID) })

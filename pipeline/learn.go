@@ -12,9 +12,12 @@ import (
 	"yinshzero/data"
 	"yinshzero/internal/atomicfile"
 	"yinshzero/internal/crash"
+	"yinshzero/internal/seed"
 	"yinshzero/metrics"
+	"yinshzero/net"
 	"yinshzero/net/graph"
 	"yinshzero/registry"
+	"yinshzero/train"
 )
 
 // Intervals of the training loop.
@@ -38,6 +41,9 @@ func (r *Run) learn(ctx context.Context) (err error) {
 	refused := 0              // steps in a row
 	var recent []graph.Losses // at most metricsSteps
 	for {
+		if err := r.goBack(); err != nil {
+			return err
+		}
 		r.showTrainer(next)
 		if reason := r.waits(); reason != "" {
 			r.setWaiting(reason)
@@ -116,8 +122,48 @@ func (r *Run) nextCandidate() int64 {
 	return min(last, r.trainer.Steps()) + r.params.CandidateSteps
 }
 
+// goBack sets training back to the best model, if that is asked for, when the newest candidate was rejected and no step has
+// been taken since. To do it again changes nothing, so that a run which is killed here goes on as if it had not been.
+func (r *Run) goBack() error {
+	all := r.registry.All()
+	last := all[len(all)-1]
+	if !r.params.GoBack || last.Standing != registry.Rejected || last.Meta.Step < r.trainer.Steps() || last.ID == r.returned {
+		return nil
+	}
+	t, err := r.trainBest()
+	if err != nil {
+		return err
+	}
+	t.Begin(r.trainer.Steps(), r.trainer.Drawn())
+	r.trainer, r.returned = t, last.ID
+	best, _ := r.registry.Best()
+	r.note("training goes back", "to", best.ID.Short(), "step", t.Steps())
+	return nil
+}
+
+// trainBest is a Trainer that begins with the weights of the best model. Its average begins with them too, and its optimiser
+// cold: what that remembers is the way to other weights.
+func (r *Run) trainBest() (*train.Trainer, error) {
+	best, _ := r.registry.Best()
+	b, err := r.registry.Bytes(best.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := net.Read(b)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", best.ID.Short(), err)
+	}
+	return train.New(w, r.params.Train, r.trainSeed())
+}
+
+// trainSeed is the seed of the batches.
+func (r *Run) trainSeed() seed.Seed { return seed.New(r.params.Seed).Child("train", 0) }
+
 // waits says why no step can be taken now, or nothing if one can.
 func (r *Run) waits() string {
+	if c, ok := r.candidate(); ok && r.params.GoBack {
+		return "the verdict on " + c.ID.Short()
+	}
 	if size := r.window.Size(); size < r.params.Window.Min {
 		return fmt.Sprintf("%s of %s positions", thousands(size), thousands(r.params.Window.Min))
 	}

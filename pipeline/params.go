@@ -42,6 +42,7 @@ type Params struct {
 
 	Gate            arena.Gate
 	GateSimulations int          // a Move, in gates and against anchors
+	GoBack          bool         // whether training waits for a candidate's verdict and, if it is rejected, goes back to the best model
 	Anchors         []arena.Spec // players a new best model is measured against; none of them models
 	AnchorEvery     int          // the first model and every so many promoted are anchors too; 0 for none
 	AnchorPairs     int          // against each

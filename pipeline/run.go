@@ -46,6 +46,7 @@ type Run struct {
 	ladder   ladder          // judge's own
 	rejected registry.ID     // the newest rejected model, which the hub still has; judge's own
 	former   data.ModelID    // the best one before, which the hub still has; judge's own
+	returned registry.ID     // the rejected candidate because of which training has gone back to the best model; learn's own
 	asked    map[string]bool // models that have been asked to solve problems, nil before the metrics are read; judge's own
 	registry *registry.Registry
 	window   *data.Window
@@ -54,7 +55,7 @@ type Run struct {
 	shard    string                // the newest one, whether it is still there or not, empty for none; ingest's own
 	known    map[[32]byte]struct{} // hashes of the games in the newest shard when the run was opened
 
-	grown      chan struct{} // holds a token when games have come in since learn last looked
+	grown      chan struct{} // holds a token when games or a verdict have come in since learn last looked
 	candidates chan struct{} // holds a token when a candidate may have come since judge last looked
 
 	counts Counts
@@ -212,8 +213,7 @@ func (r *Run) addModel(w *net.Weights, parent registry.ID) (registry.ID, error) 
 
 // openTrainer goes on from the newest checkpoint or, without one, begins from the best model.
 func (r *Run) openTrainer() error {
-	s := seed.New(r.params.Seed).Child("train", 0)
-	t, damage, err := train.Resume(r.dir(checkpointDir), r.params.Arch, r.params.Train, s)
+	t, damage, err := train.Resume(r.dir(checkpointDir), r.params.Arch, r.params.Train, r.trainSeed())
 	if err != nil {
 		return err
 	}
@@ -221,19 +221,10 @@ func (r *Run) openTrainer() error {
 		r.params.Log.Warn("checkpoint is damaged: going on from the one before", "error", d)
 	}
 	if t == nil {
-		best, _ := r.registry.Best()
-		b, err := r.registry.Bytes(best.ID)
-		if err != nil {
+		if t, err = r.trainBest(); err != nil {
 			return err
 		}
-		w, err := net.Read(b)
-		if err != nil {
-			return fmt.Errorf("model %s: %w", best.ID.Short(), err)
-		}
-		if t, err = train.New(w, r.params.Train, s); err != nil {
-			return err
-		}
-		if best.Meta.Step > 0 { // the checkpoints are lost: positions that were drawn often enough are not drawn again
+		if best, _ := r.registry.Best(); best.Meta.Step > 0 { // the checkpoints are lost: positions that were drawn often enough are not drawn again
 			t.Begin(best.Meta.Step, int64(r.params.Passes*float64(r.window.Total()))/int64(r.params.Train.Graph.Batch))
 		}
 	}

@@ -26,7 +26,7 @@ func runParams(c config.Config, dir string, hub fleet.HubParams) (pipeline.Param
 		Plan: plan(c), SimulationsEnd: c.Search.SimulationsEnd, GrowthPositions: c.Search.GrowthPositions,
 		Window: window(c.Window), ShardGames: c.SelfPlay.ShardGames, ShardAge: c.SelfPlay.ShardAge,
 		Train: training(c), Passes: c.Training.Passes, CandidateSteps: int64(c.Training.CandidateSteps),
-		Gate: gateOf(c), GateSimulations: c.Gate.Simulations,
+		Gate: gateOf(c), GateSimulations: c.Gate.Simulations, GoBack: c.Gate.Rejected == "best",
 		AnchorEvery: c.Anchors.Every, AnchorPairs: c.Anchors.Pairs, Hub: hub,
 	}
 	if p.Workers == 0 {

@@ -103,12 +103,13 @@ type Losses struct {
 
 // Gate says when a candidate becomes the best model: a sequential probability ratio test on Pairs of games.
 type Gate struct {
-	Elo0        float64 `yaml:"elo0" range:"-1000..1000"`      // the candidate is no better than this: reject
-	Elo1        float64 `yaml:"elo1" range:"-1000..1000"`      // the candidate is at least this good: accept
-	Alpha       float64 `yaml:"alpha" range:"0.0001..0.5"`     // chance to accept at elo0
-	Beta        float64 `yaml:"beta" range:"0.0001..0.5"`      // chance to reject at elo1
-	MaxPairs    int     `yaml:"max_pairs" range:"8..100000"`   // undecided then: reject
-	Simulations int     `yaml:"simulations" range:"1..100000"` // a Move, against anchors too
+	Elo0        float64 `yaml:"elo0" range:"-1000..1000"`       // the candidate is no better than this: reject
+	Elo1        float64 `yaml:"elo1" range:"-1000..1000"`       // the candidate is at least this good: accept
+	Alpha       float64 `yaml:"alpha" range:"0.0001..0.5"`      // chance to accept at elo0
+	Beta        float64 `yaml:"beta" range:"0.0001..0.5"`       // chance to reject at elo1
+	MaxPairs    int     `yaml:"max_pairs" range:"8..100000"`    // undecided then: reject
+	Simulations int     `yaml:"simulations" range:"1..100000"`  // a Move, against anchors too
+	Rejected    string  `yaml:"rejected" oneof:"continue best"` // where training goes on from after a rejection
 }
 
 // Anchors are the players that a new best model is measured against: fixed ones, and models of the run.
@@ -146,7 +147,7 @@ func Default() Config {
 			Passes: 4, CandidateSteps: 1500, Average: "ema", EMAMemory: 0.99, SWAEvery: 50, SWASnapshots: 8, ValueMix: 0.5,
 		},
 		Losses:  Losses{Policy: 1, Value: 1, Rings: 0.25, Reply: 0.15, Ownership: 0.25, Plies: 0.1},
-		Gate:    Gate{Elo0: 0, Elo1: 80, Alpha: 0.05, Beta: 0.05, MaxPairs: 240, Simulations: 32},
+		Gate:    Gate{Elo0: 0, Elo1: 80, Alpha: 0.05, Beta: 0.05, MaxPairs: 240, Simulations: 32, Rejected: "continue"},
 		Anchors: Anchors{Players: []string{"random", "greedy", "uct:100", "uct:1000"}, Every: 10, Pairs: 10},
 		Fleet:   Fleet{MaxBytes: 256 << 20, AckWait: 30 * time.Second},
 	}
