@@ -152,6 +152,19 @@ func TestShare(t *testing.T) {
 			t.Errorf("%v: %d of %d solved, and %d with one simulation", v, last, len(problems), first)
 		}
 	}
+	for _, p := range Problems(rules.Standard())[:20] { // what the Searcher did before does not count
+		s := mcts.New(mcts.Uniform{}, params)
+		fresh, err := Share(t.Context(), s, []Problem{p}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Search(t.Context(), p.Pos, mcts.Budget{Simulations: 1000}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if solved, err := Share(t.Context(), s, []Problem{p}, 1); err != nil || solved != fresh {
+			t.Errorf("%v: solved %d on a tree, %d without, %v", &p.Pos, solved, fresh, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Share(ctx, mcts.New(mcts.Uniform{}, params), Problems(rules.Blitz()), 1); err == nil {

@@ -509,6 +509,9 @@ func TestTable(t *testing.T) {
 		if e == nil || e.won[0] != uint16(i+1) || int(e.effort) != int(i) || e.best != noMove {
 			t.Errorf("hash %d: got %+v", i, e)
 		}
+		if tab.find((i-1)<<60) == nil {
+			t.Errorf("hash %d: the deepest was driven out by a deeper one, and is not the newest of the others", i-1)
+		}
 	}
 	tab.at(15<<60, 3)
 	if e := tab.find(15 << 60); e.effort != 15 {
