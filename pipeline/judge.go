@@ -206,6 +206,9 @@ func (r *Run) measure(ctx context.Context, results *fleet.Results) (bool, error)
 		if err = errors.Join(err, m.close()); err != nil || ctx.Err() != nil {
 			return false, err
 		}
+		if id := data.ModelID(o.model); id != (data.ModelID{}) && id != r.former {
+			r.tolerate("dropping a model", r.hub.DropModel(ctx, id)) // the next best model brings it back
+		}
 		if m.decided {
 			r.note("measured", "model", best.ID.Short(), "against", o.name, "score", m.tally.String())
 		}

@@ -86,7 +86,9 @@ func TestMeasuresAgainstModels(t *testing.T) {
 		return measured == 2
 	}
 	judgeUntil(t, p, 2, stop)
-	judgeUntil(t, p, 1000, stop)
+	if models := judgeUntil(t, p, 1000, stop); len(models) != 1 || registry.ID(models[0]) != second {
+		t.Errorf("the hub has the models %v, want the best one alone, %s", models, second.Short())
+	}
 	a, b := "model:"+second.Short()+"@2", "model:"+first.ID.Short()+"@2"
 	for opponent, name := range map[string]string{"random": "random", first.ID.Short(): b} {
 		text, err := os.ReadFile(filepath.Join(p.Dir, matchesDir, "anchor-"+second.Short()+"-"+opponent+"-2"+matchExtension))

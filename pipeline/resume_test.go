@@ -47,8 +47,8 @@ func learnUntil(t *testing.T, p Params, message string) {
 }
 
 // judgeUntil opens a run and lets it judge, with one worker that plays pairs only, until stop says so of a message or so many
-// pairs are played.
-func judgeUntil(t *testing.T, p Params, pairs int, stop func(msg string) bool) {
+// pairs are played. It returns the models that the hub then has.
+func judgeUntil(t *testing.T, p Params, pairs int, stop func(msg string) bool) []data.ModelID {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -80,10 +80,12 @@ func judgeUntil(t *testing.T, p Params, pairs int, stop func(msg string) bool) {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
+	models, asked := r.hub.Models(t.Context())
+	if err := errors.Join(err, asked, w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	closeRun(t, r)
+	return models
 }
 
 // shardOf begins a run, unless it has begun, gives it a shard of games and returns the window over them.
