@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -186,8 +187,8 @@ func (s *sweeper) configuration(r sweep.Run) (cfg config.Config, begun bool, err
 		return cfg, false, err
 	}
 	was, err := config.Load(path, nil)
-	if err == nil && string(was.YAML()) != string(cfg.YAML()) {
-		err = fmt.Errorf("%s is not what the sweep's file now says: choose another --dir, or delete the run's folder", path)
+	if keys := was.Differ(cfg); err == nil && len(keys) > 0 {
+		err = fmt.Errorf("%s is not what the sweep's file now says: %s differ: choose another --dir, or delete the run's folder", path, strings.Join(keys, ", "))
 	}
 	return cfg, true, err
 }

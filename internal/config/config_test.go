@@ -175,6 +175,18 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
+func TestDiffer(t *testing.T) {
+	a, b := Default(), Default()
+	if got := a.Differ(b); got != nil {
+		t.Errorf("the same: got %v", got)
+	}
+	b.Seed, b.Search.Cache, b.Anchors.Players, b.Fleet.AckWait = 9, 0, []string{"random"}, 1
+	want := []string{"seed", "search.cache", "anchors.players", "fleet.ack_wait"}
+	if got := a.Differ(b); !slices.Equal(got, want) || !slices.Equal(b.Differ(a), want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestFaultIsAType(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("\nseeds: 3\n"), nil)
 	var f *Fault

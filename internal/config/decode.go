@@ -381,6 +381,24 @@ func keys(dst []string, t reflect.Type, path string) []string {
 	return dst
 }
 
+// Differ lists the dotted paths of the values on which c and d do not agree.
+func (c Config) Differ(d Config) []string {
+	return differ(nil, reflect.ValueOf(c), reflect.ValueOf(d), "")
+}
+
+func differ(dst []string, c, d reflect.Value, path string) []string {
+	for i := range c.NumField() {
+		f := c.Type().Field(i)
+		key := join(path, f.Tag.Get("yaml"))
+		if f.Type.Kind() == reflect.Struct {
+			dst = differ(dst, c.Field(i), d.Field(i), key)
+		} else if !reflect.DeepEqual(c.Field(i).Interface(), d.Field(i).Interface()) {
+			dst = append(dst, key)
+		}
+	}
+	return dst
+}
+
 func names(t reflect.Type) (list []string) {
 	for f := range t.Fields() {
 		list = append(list, f.Tag.Get("yaml"))
