@@ -23,12 +23,12 @@ type Level struct {
 func Levels() []Level {
 	return []Level{
 		{"beginner", 0, 4},
-		{"novice", 0, 2},
-		{"learner", 0, 1},
-		{"casual", 16, 1},
-		{"club", 50, 0.6},
-		{"strong", 200, 0.3},
-		{"expert", 800, 0},
+		{"novice", 0, 1.5},
+		{"learner", 0, 0.5},
+		{"casual", 6, 1},
+		{"club", 24, 0.7},
+		{"strong", 100, 0.4},
+		{"expert", 400, 0},
 		{"full", 1600, 0},
 	}
 }
