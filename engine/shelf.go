@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -19,9 +20,13 @@ func Remember(most int, meaning func(name string) (string, error), load func(nam
 		}
 		m := s.find(exact, v)
 		m.once.Do(func() {
-			if m.model, m.err = load(exact, v); m.err != nil {
-				s.drop(m)
-			}
+			m.err = errors.New("engine: loading the model broke off") // so it stays for others who wait, if load panics
+			defer func() {
+				if m.err != nil {
+					s.drop(m)
+				}
+			}()
+			m.model, m.err = load(exact, v)
 		})
 		return m.model, m.err
 	}

@@ -23,7 +23,9 @@ func TestRemember(t *testing.T) {
 		}
 		return name, nil
 	}, func(name string, v rules.Variant) (Model, error) {
-		loads.Add(1)
+		if n := loads.Add(1); name == "panic" && n == 7 {
+			panic("a fault of ours")
+		}
 		if name == "bad" {
 			return Model{}, errors.New("it is bad")
 		}
@@ -58,6 +60,13 @@ func TestRemember(t *testing.T) {
 		if m.Name != c.want || (err == nil) != (c.want != "") || loads.Load() != c.loads {
 			t.Errorf("%d: got %v, %v after %d loads, want %+v", i, m, err, loads.Load(), c)
 		}
+	}
+	func() {
+		defer func() { _ = recover() }()
+		load("panic", rules.Mini())
+	}()
+	if m, err := load("panic", rules.Mini()); err != nil || m.Name != "panic mini" {
+		t.Errorf("after a panic: got %v, %v", m, err)
 	}
 	best = "b"
 	if m, err := load("best", rules.Mini()); err != nil || m.Name != "b mini" {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"net"
 	"net/http"
 	"net/netip"
@@ -65,11 +66,12 @@ func tokenOnly(token string, next http.Handler) http.Handler {
 		sum := sha256.Sum256([]byte(got))
 		return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
 	}
+	cookie := hex.EncodeToString(want[:]) // what a token may hold a cookie may not
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q := r.URL.Query(); q.Has("token") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			if same(q.Get("token")) {
 				http.SetCookie(w, &http.Cookie{
-					Name: cookieName, Value: token, Path: "/", MaxAge: cookieAge, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+					Name: cookieName, Value: cookie, Path: "/", MaxAge: cookieAge, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
 				})
 				q.Del("token")
 				to := r.URL.EscapedPath()
@@ -85,7 +87,7 @@ func tokenOnly(token string, next http.Handler) http.Handler {
 		bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		ok = ok && same(bearer)
 		for _, c := range r.CookiesNamed(cookieName) {
-			ok = ok || same(c.Value)
+			ok = ok || subtle.ConstantTimeCompare([]byte(c.Value), []byte(cookie)) == 1
 		}
 		if !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -217,6 +218,11 @@ func TestToken(t *testing.T) {
 		if w := ask(h, "GET", "/", "", "Cookie", cookies[0].Name+"="+cookies[0].Value); w.Code != 200 {
 			t.Errorf("with the cookie: got %d", w.Code)
 		}
+	}
+	const odd = "a;b\"c\\d,é 漢"
+	w := ask(handler(t, Params{Token: odd}), "GET", "/?token="+url.QueryEscape(odd), "")
+	if cookies := w.Result().Cookies(); len(cookies) != 1 || ask(handler(t, Params{Token: odd}), "GET", "/", "", "Cookie", cookies[0].Name+"="+cookies[0].Value).Code != 200 {
+		t.Errorf("a token of odd characters: got %d, %v", w.Code, cookies)
 	}
 	if a, b := NewToken(), NewToken(); a == b || len(a) < 20 {
 		t.Errorf("tokens %q and %q", a, b)
