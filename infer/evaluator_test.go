@@ -417,14 +417,11 @@ func TestOver(t *testing.T) {
 func TestPanic(t *testing.T) {
 	p := program(t)
 	params := Params{CacheSize: 50, Cores: 2}
-	broken := &turned{Network: Compiled(p)(), breaks: true}
-	first := true
-	e := Over(func() Network {
-		if first {
-			first = false
-			return broken
-		}
-		return Compiled(p)()
+	var networks []*turned
+	e := Over(func() Network { // all break: which of them gets a query is up to the scheduler
+		n := &turned{Network: Compiled(p)(), breaks: true}
+		networks = append(networks, n)
+		return n
 	}, params)
 	batch := func() (qs []*mcts.Query) {
 		for _, pos := range positions(40) {
@@ -436,7 +433,9 @@ func TestPanic(t *testing.T) {
 	if err := e.Evaluate(t.Context(), batch()); !errors.As(err, &caught) || !strings.Contains(string(caught.Stack), "turned") {
 		t.Fatalf("got %v, want the panic", err)
 	}
-	broken.breaks = false
+	for _, n := range networks {
+		n.breaks = false
+	}
 	got, want := batch(), batch()
 	if err := errors.Join(e.Evaluate(t.Context(), got), New(p.Clone(), params).Evaluate(t.Context(), want)); err != nil {
 		t.Fatal(err)
