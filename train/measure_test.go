@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 
 	"yinshzero/data"
@@ -103,6 +104,27 @@ func TestMeasureShowsOverfitting(t *testing.T) {
 	if !(math.Abs(before) < 0.5) || !(after > 1) || !(last.Trained.Total < first.Trained.Total-1) {
 		t.Errorf("before %+v, after 300 steps %+v: want games learnt by heart", first, last)
 	}
+}
+
+// TestMeasureKeepsNothing: however often a candidate is measured, the memory is that of one graph.
+func TestMeasureKeepsNothing(t *testing.T) {
+	tr, w := trainer(t, params()), held(t)
+	inUse := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := inUse()
+	measure(t, tr, w)
+	one := inUse() - before
+	for range 6 {
+		measure(t, tr, w)
+	}
+	if all := inUse() - before; one < 1<<20 || all > 2*one {
+		t.Errorf("after one measure %d bytes more are in use, after seven %d", one, all)
+	}
+	runtime.KeepAlive(tr)
 }
 
 func TestMeasureOfNothing(t *testing.T) {
