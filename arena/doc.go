@@ -3,8 +3,9 @@
 // Its types: Player (chooses Moves; a Follower also hears what is played), the players Random, Greedy, UCT and Search,
 // Opening (random first Moves), Game, PairResult (one opening played twice with colours swapped), Match (many pairs on
 // several goroutines), Score (pairs counted by points), Estimate (Elo with a 95 % interval), Gate (a sequential test with
-// its Verdict), Tally and Report (what is told of a match), Entry (a pair as a line of text), Ladder (Elo of many players
-// over many matches) and Spec (a player named in text).
+// its Verdict), Chances and Trial (what a Gate makes of players of known strength), Tally and Report (what is told of a
+// match), Entry (a pair as a line of text), Ladder (Elo of many players over many matches, in a Table of Ratings and
+// Pairings) and Spec (a player named in text).
 //
 //	m := arena.Match{A: newUCT, B: newRandom, Variant: rules.Mini(), Seed: 1, Pairs: 100, Parallel: 2}
 //	gate := arena.Gate{Elo0: 0, Elo1: 35, Alpha: 0.05, Beta: 0.05, MaxPairs: 400}
