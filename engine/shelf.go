@@ -11,7 +11,9 @@ import (
 // Remember returns a Params.Load, for any number of goroutines, that keeps the models it has loaded, the newest most of them.
 // What a name stands for is asked each time, so that one whose meaning changes, such as the best model of a run, is loaded
 // again then; load is asked for what the name stands for. Models that cannot be loaded are tried again.
-func Remember(most int, meaning func(name string) (string, error), load func(name string, v rules.Variant) (Model, error)) func(string, rules.Variant) (Model, error) {
+func Remember(
+	most int, meaning func(name string) (string, error), load func(name string, v rules.Variant) (Model, error),
+) func(string, rules.Variant) (Model, error) {
 	s := &shelf{most: most}
 	return func(name string, v rules.Variant) (Model, error) {
 		exact, err := meaning(name)

@@ -67,7 +67,8 @@ func Decide(ctx context.Context, pos rules.Position, b Budget, p Params) (Decisi
 	if _, over := pos.Result(); over {
 		return d, errors.New("engine: decide: the game is over")
 	}
-	for at, over := pos, false; !over && at.ToMove() == pos.ToMove(); _, over = at.Result() { // a search of another Position has another tree
+	// A search of another Position begins another tree.
+	for at, over := pos, false; !over && at.ToMove() == pos.ToMove(); _, over = at.Result() {
 		s := search{searcher: searcher, pos: at, simulations: b.Simulations, batch: 1}
 		root, n, err := s.run(ctx)
 		if err != nil {

@@ -71,7 +71,8 @@ func tokenOnly(token string, next http.Handler) http.Handler {
 		if q := r.URL.Query(); q.Has("token") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			if same(q.Get("token")) {
 				http.SetCookie(w, &http.Cookie{
-					Name: cookieName, Value: cookie, Path: "/", MaxAge: cookieAge, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+					Name: cookieName, Value: cookie, Path: "/", MaxAge: cookieAge,
+					HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
 				})
 				q.Del("token")
 				to := r.URL.EscapedPath()

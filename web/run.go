@@ -70,7 +70,9 @@ type runStatus struct {
 
 // statusOf takes the newest figures of a run.
 func statusOf(r *report.Run) runStatus {
-	s := runStatus{Name: r.Name, Variant: r.Config["variant"], Network: r.Config["network.arch"], Faults: r.Faults, Games: int64(r.Games.Total)}
+	s := runStatus{
+		Name: r.Name, Variant: r.Config["variant"], Network: r.Config["network.arch"], Faults: r.Faults, Games: int64(r.Games.Total),
+	}
 	if n := len(r.Training); n > 0 {
 		t := r.Training[n-1]
 		s.Hours, s.Games, s.Position, s.Step = t.Hours, t.Games, t.Positions, t.Step

@@ -33,7 +33,10 @@ func (l Limits) Validate() error {
 	for _, n := range []struct {
 		name string
 		n    int
-	}{{"searches", l.Searches}, {"searches of a client", l.ClientSearches}, {"questions", l.Questions}, {"questions of a client", l.ClientQuestions}} {
+	}{
+		{"searches", l.Searches}, {"searches of a client", l.ClientSearches},
+		{"questions", l.Questions}, {"questions of a client", l.ClientQuestions},
+	} {
 		if n.n < 1 {
 			return fmt.Errorf("web: a limit of %d %s: want 1 or more", n.n, n.name)
 		}
@@ -89,7 +92,11 @@ func Handler(p Params) (http.Handler, error) {
 		mux.HandleFunc("GET /run", d.page)
 		mux.HandleFunc("GET /run/status", d.status)
 	}
-	h := http.NewCrossOriginProtection().Handler(mux)
+	cross := http.NewCrossOriginProtection()
+	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusForbidden, "this question comes from the page of another site")
+	}))
+	h := cross.Handler(mux)
 	if p.Token != "" {
 		h = tokenOnly(p.Token, h)
 	}
@@ -164,7 +171,9 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil, out.begun:
 	case errors.As(err, &e):
-		tell(w, map[desk.Kind]int{desk.Bad: http.StatusBadRequest, desk.Unknown: http.StatusNotFound, desk.Failed: http.StatusInternalServerError}[e.Kind], e)
+		tell(w, [...]int{
+			desk.Bad: http.StatusBadRequest, desk.Unknown: http.StatusNotFound, desk.Failed: http.StatusInternalServerError,
+		}[e.Kind], e)
 	default: // nobody waits any longer, or the server ends
 		refuse(w, http.StatusServiceUnavailable, err.Error())
 	}

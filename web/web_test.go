@@ -181,8 +181,8 @@ func TestCrossSite(t *testing.T) {
 		{403, []string{"Host", "localhost:1", "Origin", "http://evil.example"}},
 		{403, []string{"Host", "localhost:1", "Origin", "null"}},
 	} {
-		if w := ask(h, "POST", "/api/position", `{}`, c.headers...); w.Code != c.want {
-			t.Errorf("%q: got %d, want %d", c.headers, w.Code, c.want)
+		if w := ask(h, "POST", "/api/position", `{}`, c.headers...); w.Code != c.want || !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%q: got %d, %s, want %d", c.headers, w.Code, w.Body, c.want)
 		}
 	}
 }
