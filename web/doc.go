@@ -7,8 +7,9 @@
 // /run/status.
 //
 //	d, err := desk.New(params)
+//	h, err := web.Handler(web.Params{Desk: d, Loopback: true, Limits: web.DefaultLimits()})
 //	l, err := net.Listen("tcp", "127.0.0.1:8080")
-//	err = web.Serve(ctx, l, web.Handler(web.Params{Desk: d, Loopback: true, Limits: web.DefaultLimits()}))
+//	err = web.Serve(ctx, l, h)
 //
 // Who may ask: on a loopback address everyone who calls the server by a name of this machine, so that no other site's page
 // can, by a name that it has made to mean this machine. With a token those who bring it, as Authorization: Bearer, or once in
