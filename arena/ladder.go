@@ -230,7 +230,7 @@ type fit struct {
 // solve returns the strengths and their covariance, with the spread of gains, and so the precision of each, at its maximum by
 // expectation maximisation (Dempster, Laird and Rubin, 1977).
 func (f *fit) solve() (r []float64, c covariance) {
-	const enough, most = 0.05 / eloNat, 200 // Elo, rounds
+	const enough, most = 0.5 / eloNat, 100 // of the spread, rounds
 	f.spread = gainPrior / eloNat
 	r = make([]float64, f.n)
 	for range most {
