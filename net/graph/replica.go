@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -124,7 +125,7 @@ func newReplica(s shared, size int, scales [numLosses]float64, forwardOnly bool)
 		return nil, err
 	}
 	if forwardOnly {
-		r.machine = G.NewTapeMachine(r.graph)
+		r.compile()
 	} else if err := r.differentiate(total); err != nil {
 		return nil, err
 	}
@@ -144,8 +145,15 @@ func (r *replica) differentiate(loss *G.Node) error {
 	if _, err := G.Grad(loss, nodes...); err != nil {
 		return fmt.Errorf("differentiate the graph: %w", err)
 	}
-	r.machine = G.NewTapeMachine(r.graph, G.BindDualValues(bound...))
+	r.compile(G.BindDualValues(bound...))
 	return nil
+}
+
+// compile makes the machine. Gorgonia gives it a finalizer, which does nothing without CUDA and keeps the machine for ever, with
+// all of its graph: no garbage collector takes a cycle that has one.
+func (r *replica) compile(opts ...G.VMOpt) {
+	r.machine = G.NewTapeMachine(r.graph, opts...)
+	runtime.SetFinalizer(r.machine, nil)
 }
 
 // packed adds the packed weights of a convolution to the graph as a parameter.
