@@ -24,11 +24,13 @@ func (t *Trainer) Measure(ctx context.Context, w *data.Window) (m Measure, err e
 	fail := func(err error) (Measure, error) {
 		return Measure{}, fmt.Errorf("measure the candidate of step %d: %w", t.step, err)
 	}
-	g, err := t.measuring()
+	p := t.params.Graph
+	p.ForwardOnly = true
+	g, err := graph.New(t.Candidate(), p)
 	if err != nil {
 		return fail(err)
 	}
-	batch := make([]data.Sample, t.params.Graph.Batch)
+	batch := make([]data.Sample, p.Batch)
 	var e graph.Example
 	mean := func(name string, draw func(*rand.Rand, []data.Sample) error) (graph.Losses, error) {
 		rng := t.seed.Child(name, uint64(t.step)).Rand()
@@ -55,21 +57,4 @@ func (t *Trainer) Measure(ctx context.Context, w *data.Window) (m Measure, err e
 		return fail(err)
 	}
 	return m, nil
-}
-
-// measuring is a graph over the candidate's weights. There is one for all Measures: Gorgonia holds on to every graph that was
-// ever made.
-func (t *Trainer) measuring() (_ *graph.Graph, err error) {
-	c := t.Candidate()
-	if t.forward != nil {
-		for i, x := range t.measured.Tensors() {
-			copy(x.Data, c.Tensors()[i].Data)
-		}
-		return t.forward, nil
-	}
-	p := t.params.Graph
-	p.ForwardOnly = true
-	t.measured = c
-	t.forward, err = graph.New(c, p)
-	return t.forward, err
 }

@@ -106,23 +106,23 @@ func TestMeasureShowsOverfitting(t *testing.T) {
 	}
 }
 
-// TestMeasureKeepsNothing: however often a candidate is measured, the memory is that of one graph.
+// TestMeasureKeepsNothing: a measure leaves nothing behind in memory.
 func TestMeasureKeepsNothing(t *testing.T) {
 	tr, w := trainer(t, params()), held(t)
 	inUse := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
+		runtime.GC() // what a pool held until the first
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	before := inUse()
 	measure(t, tr, w)
-	one := inUse() - before
+	before := inUse()
 	for range 6 {
 		measure(t, tr, w)
 	}
-	if all := inUse() - before; one < 1<<20 || all > 2*one {
-		t.Errorf("after one measure %d bytes more are in use, after seven %d", one, all)
+	if more := inUse() - before; more > 1<<20 { // one graph takes twice as much
+		t.Errorf("six measures left %d bytes", more)
 	}
 	runtime.KeepAlive(tr)
 }

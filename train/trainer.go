@@ -23,9 +23,6 @@ type Trainer struct {
 
 	batch   []data.Sample
 	example graph.Example
-
-	forward  *graph.Graph // of Measure; nil before the first
-	measured *net.Weights // that it reads
 }
 
 // New is a Trainer that starts from w, which from then on belongs to it. It returns an error if p is out of range.
