@@ -283,11 +283,17 @@ export const scenarios = {
       await page.mouse.move(...(await middle("f4")));
       await page.mouse.down();
       await page.mouse.move(...(await middle("f8")));
-      const moving = page.waitForSelector('#board[data-state="moving"]');
+      await page.evaluate(() => {
+        window.moved = 0;
+        const { animate } = Element.prototype;
+        Element.prototype.animate = function (...how) {
+          window.moved++;
+          return animate.apply(this, how);
+        };
+      });
       await page.mouse.up();
-      await moving;
-      await page.waitForFunction(() => document.getAnimations().length >= 4);
       await table.ply(1);
+      assert.equal(await page.evaluate(() => window.moved), 8); // the ring, the marker laid, two faces of each turned over
       assert.deepEqual(await table.drawn(), (await table.position()).pieces);
       assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
       assert.equal(await page.locator("#live").textContent(), "White moves the ring f4 to f8, turning 3 markers: f5, f6, f7.");
@@ -298,7 +304,7 @@ export const scenarios = {
   async keyboard(table) {
     const { page } = table;
     await page.selectOption("#level", "beginner");
-    await page.locator("#sides").blur();
+    await page.locator("#level").blur();
     await page.keyboard.press("ArrowUp"); // onto the board
     const at = () => page.evaluate(() => document.activeElement.dataset.point);
     assert.equal(await at(), "f6");
@@ -391,12 +397,12 @@ export const scenarios = {
   },
 
   // A reload keeps the game, and two tabs are two games.
-  async tabs(table, { open }) {
+  async tabs(table, { another }) {
     const { page } = table;
     await page.selectOption("#sides", "WB");
     await table.click("f6");
     await table.ply(1);
-    const second = await open();
+    const second = await another();
     await second.page.goto(table.base);
     await second.ply(0);
     await second.page.selectOption("#sides", "WB");
