@@ -69,7 +69,7 @@ func (a *analyst) analyse(j *job, s *mcts.Searcher) {
 		ctx, cancel = context.WithTimeout(ctx, j.time)
 		defer cancel()
 	}
-	look, err := a.model.look(&pos)
+	look, err := j.model.look(&pos)
 	if err != nil {
 		a.send(problem{ID: &j.id, TurnNumber: &j.turn, Error: err.Error()})
 		return

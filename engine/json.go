@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"yinshzero/mcts"
+	"yinshzero/rules"
 )
 
 const (
@@ -22,6 +23,7 @@ const (
 )
 
 // JSON answers queries, one object a line, until r or ctx ends. At the end of r the queries in hand are finished first.
+// A query about another variant than p's has the model that p.Load gives for that one, which should remember it.
 // It returns an error if r or w fails, if p is out of range or if its model cannot be loaded. When it returns nothing of
 // it runs on, but for a goroutine that waits for r.
 func JSON(ctx context.Context, r io.Reader, w io.Writer, p Params) error {
@@ -63,7 +65,7 @@ func JSON(ctx context.Context, r io.Reader, w io.Writer, p Params) error {
 // An analyst answers queries with several goroutines.
 type analyst struct {
 	params Params
-	model  Model
+	model  Model // for Params.Variant
 	out    *writer
 
 	mu       sync.Mutex
@@ -198,7 +200,7 @@ func (a *analyst) send(v any) {
 // work answers jobs until there are no more. A job's answer depends on the job alone: every tree begins anew, and the
 // cache changes no evaluation.
 func (a *analyst) work() {
-	judge := &judge{Evaluator: a.model.evaluator(a.params.Infer)}
+	judge, of := &judge{}, rules.Variant{}
 	searcher := mcts.New(judge, a.params.Search)
 	cleared := uint64(0)
 	for {
@@ -206,8 +208,8 @@ func (a *analyst) work() {
 		if j == nil {
 			return
 		}
-		if clearing != cleared {
-			judge.Evaluator, cleared = a.model.evaluator(a.params.Infer), clearing
+		if v := j.variant(); judge.Evaluator == nil || clearing != cleared || !v.Same(of) {
+			judge.Evaluator, cleared, of = j.model.evaluator(a.params.Infer), clearing, v
 		}
 		judge.barred, judge.prior = j.barred[j.turn], nil
 		s := searcher

@@ -350,6 +350,40 @@ func TestFailingNetwork(t *testing.T) {
 	}
 }
 
+// A query about another variant is judged by the model for that one.
+func TestVariantsHaveTheirModels(t *testing.T) {
+	p := tiny(t, "32x1")
+	standard := p.Load
+	p.Threads = 1
+	p.Load = func(name string, v rules.Variant) (Model, error) {
+		switch {
+		case v.Same(rules.Blitz()):
+			return Model{Name: name, Network: func() infer.Network { return failing{} }}, nil
+		case v.Same(rules.Mini()):
+			return Model{}, errors.New("none for mini")
+		}
+		return standard(name, v)
+	}
+	e := begin(t, JSON, p)
+	first := ""
+	for range 2 {
+		e.send(`{"id":"a","moves":[],"maxVisits":9}`)
+		if got := e.next(); strings.Contains(got, "error") || first != "" && got != first {
+			t.Errorf("standard: got %s, want %s", got, first)
+		} else {
+			first = got
+		}
+		e.send(`{"id":"b","rules":"blitz","moves":[],"maxVisits":9}`)
+		if r := e.reply(); !strings.Contains(r.Error, "out of order") {
+			t.Errorf("blitz: got %+v", r)
+		}
+		e.send(`{"id":"c","rules":"mini","moves":[],"maxVisits":9}`)
+		if r := e.reply(); r.Error != "none for mini" || r.Field != "rules" {
+			t.Errorf("mini: got %+v", r)
+		}
+	}
+}
+
 // Moves that are barred are not searched, and what is allowed is.
 func TestBarred(t *testing.T) {
 	e := begin(t, JSON, tiny(t, "32x1"))

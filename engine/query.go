@@ -143,6 +143,7 @@ var refused = map[string]string{
 // A request is a query that can be answered.
 type request struct {
 	id         string
+	model      Model                       // for the Variant
 	positions  []rules.Position            // by turn number
 	turns      []int                       // to be analysed
 	priorities []int                       // of turns
@@ -157,6 +158,9 @@ type request struct {
 	search    mcts.Params
 	view      view
 }
+
+// variant is that of all positions.
+func (r *request) variant() rules.Variant { return r.positions[0].Variant() }
 
 // A view is whose view values are told in, by KataGo's names.
 type view string
@@ -286,7 +290,13 @@ func (a *analyst) readStart(q *object, r *request) error {
 			return fieldf("rules", "%v, but initialPosition is of the variant %v: leave rules out", v, got)
 		}
 	}
-	r.positions = append(r.positions, start)
+	r.positions, r.model = append(r.positions, start), a.model
+	if of := start.Variant(); !of.Same(a.params.Variant) {
+		var err error
+		if r.model, err = a.params.Load(a.params.Model, of); err != nil {
+			return &fieldError{"rules", err}
+		}
+	}
 	return nil
 }
 
@@ -400,8 +410,8 @@ func (a *analyst) readPriorities(q *object, r *request) error {
 
 func (a *analyst) readOwnership(q *object, r *request) error {
 	_, err := q.read("includeOwnership", &r.ownership)
-	if m := a.model; err == nil && r.ownership && (m.Network == nil || !m.Arch.Has(net.Ownership)) {
-		err = fieldf("includeOwnership", "the model %s has no ownership head", a.model.Name)
+	if m := r.model; err == nil && r.ownership && (m.Network == nil || !m.Arch.Has(net.Ownership)) {
+		err = fieldf("includeOwnership", "the model %s has no ownership head", m.Name)
 	}
 	return err
 }
