@@ -22,9 +22,9 @@ func newEngine() *cobra.Command {
 which tournament programs play matches; with --protocol json one object a line, many queries at once, after KataGo's
 analysis engine. docs/protocol.md describes both.
 
-A model is a file, or uniform, which knows nothing but the rules; with --dir also best, which is taken without --model, or
-a prefix of a SHA-256 in the run.`,
-		Example: `  yinshzero engine --dir runs/standard --threads 2
+A model is a file, built-in, which is taken without --model, or uniform, which knows nothing but the rules; with --dir also
+best, which is then taken without --model, or a prefix of a SHA-256 in the run.`,
+		Example: `  yinshzero engine --threads 2
   yinshzero engine --protocol json --dir runs/standard --threads 4
   yinshzero match --a "cmd:yinshzero engine --model uniform" --b uct:200 --go "nodes 200" --variant mini`,
 		Args: cobra.NoArgs,
@@ -41,17 +41,17 @@ a prefix of a SHA-256 in the run.`,
 		if speak == nil {
 			return usagef("protocol %q: want ugi or json", *protocol)
 		}
-		var err error
-		if p.Model, err = modelName(p.Model, *dir); err != nil {
-			return err
-		}
+		p.Model = modelName(p.Model, *dir)
 		if err := errors.Join(
 			inRange("threads", p.Threads, 1, engine.MaxThreads), inRange("simulations", p.Simulations, 1, engine.MaxSimulations),
 		); err != nil {
 			return err
 		}
 		p.Version, p.Variant = build(), variant.Variant
-		p.Load = func(name string, v rules.Variant) (engine.Model, error) { return engineModel(name, *dir, p.Infer, v) }
+		asIs := func(name string) (string, error) { return name, nil }
+		p.Load = engine.Remember(shelfSize, asIs, func(name string, v rules.Variant) (engine.Model, error) {
+			return engineModel(name, *dir, p.Infer, v)
+		})
 		return speak(c.Context(), c.InOrStdin(), c.OutOrStdout(), p)
 	}
 	return c
@@ -62,7 +62,7 @@ func engineModel(name, dir string, p infer.Params, v rules.Variant) (engine.Mode
 	if name == uniformModel {
 		return engine.Model{Name: name}, nil
 	}
-	w, err := weights(name, dir)
+	w, err := weights(name, dir, v)
 	if err != nil {
 		return engine.Model{}, fmt.Errorf("model %q: %w", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"yinshzero/builtin"
 	"yinshzero/net"
 	"yinshzero/net/onnx"
 	"yinshzero/rules"
@@ -29,15 +30,17 @@ With --web it is a page instead, on which to play against the model, to analyse 
 server. The search and the network run in the visitor's browser; the folder's README.txt tells how to try it. A folder that
 is there must be empty, or such a page, which is replaced.
 
-A model is a file; with --dir it may also be a prefix of a SHA-256 in the run, or best. The description names the
-variants that the model was trained for: the run's own unless --variant says others.`,
-		Example: `  yinshzero export --dir runs/standard
+A model is a file, or built-in; with --dir it may also be a prefix of a SHA-256 in the run, or best. The description names
+the variants that the model was trained for: the run's own, or for a model that is built in the standard game, unless
+--variant says others.`,
+		Example: `  yinshzero export --web public
+  yinshzero export --dir runs/standard
   yinshzero export --dir runs/standard --model 0123456789ab --onnx strong.onnx
   yinshzero export --model best.safetensors --variant mini --onnx mini.onnx
   yinshzero export --dir runs/standard --web public`,
 		Args: cobra.NoArgs,
 	}
-	model := c.Flags().String("model", "best", "the model")
+	model := c.Flags().String("model", "", "the model; without it the best of the run in --dir, or the one built in")
 	dir := c.Flags().String("dir", "", "the run that model names refer to")
 	path := c.Flags().String("onnx", "model.onnx", "the `FILE` to write; its description gets the ending .json")
 	web := c.Flags().String("web", "", "the folder `DIR` to write a page to, instead of a file")
@@ -50,11 +53,15 @@ variants that the model was trained for: the run's own unless --variant says oth
 		if name, ok := strings.CutSuffix(filepath.Base(*path), ".onnx"); !ok || name == "" {
 			return usagef("--onnx is %q: want a name that ends in .onnx", *path)
 		}
-		variants, err := trainedFor(*names, *dir)
+		name := modelName(*model, *dir)
+		variants, err := trainedFor(*names, *dir, name)
 		if err != nil {
 			return err
 		}
-		w, err := weights(*model, *dir)
+		if name == builtin.Name && len(variants) > 1 {
+			return usagef("a model that is built in is for one variant: want one --variant")
+		}
+		w, err := weights(name, *dir, variants[0])
 		if err != nil {
 			return err
 		}
@@ -91,8 +98,11 @@ func exportPage(c *cobra.Command, dir string, w *net.Weights, s onnx.Source) err
 	return err
 }
 
-// trainedFor returns the Variants named, or else that of the run in dir.
-func trainedFor(names []string, dir string) (variants []rules.Variant, err error) {
+// trainedFor returns the Variants named, or else that of the run in dir, or the standard game for a model that is built in.
+func trainedFor(names []string, dir, model string) (variants []rules.Variant, err error) {
+	if len(names) == 0 && model == builtin.Name {
+		return []rules.Variant{rules.Standard()}, nil
+	}
 	if len(names) == 0 {
 		if dir == "" {
 			return nil, usagef("want the variant that the model was trained for, such as --variant standard, or its run with --dir")

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"yinshzero/builtin"
 	"yinshzero/engine"
 	"yinshzero/infer"
 	"yinshzero/registry"
@@ -18,14 +19,14 @@ const (
 )
 
 // modelName is the model that is taken where flags name this one, in the run in dir, if there is one.
-func modelName(name, dir string) (string, error) {
+func modelName(name, dir string) string {
 	switch {
 	case name != "":
-		return name, nil
+		return name
 	case dir != "":
-		return bestModel, nil
+		return bestModel
 	}
-	return "", usagef("want a model: --model FILE, --dir RUN for the best of a run, or --model %s", uniformModel) // none is built in
+	return builtin.Name
 }
 
 // A modelSource is what a server may be asked for: one model or, of a run, those that were promoted.
@@ -37,11 +38,7 @@ type modelSource struct {
 
 // newModelSource is the source of the model that flags name, in the run in dir, if there is one.
 func newModelSource(name, dir string, p infer.Params) (*modelSource, error) {
-	name, err := modelName(name, dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &modelSource{name, dir, p, rules.Standard()}
+	s := &modelSource{modelName(name, dir), dir, p, rules.Standard()}
 	if dir == "" {
 		return s, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"yinshzero/arena"
+	"yinshzero/builtin"
 	"yinshzero/engine"
 	"yinshzero/net"
 	"yinshzero/registry"
@@ -34,7 +35,7 @@ func player(text, dir string, v rules.Variant, goes string, timeout time.Duratio
 		if err != nil {
 			return nil, usagef("player %q: %v", text, err)
 		}
-		w, err := weights(s.Model, dir)
+		w, err := weights(s.Model, dir, v)
 		if err != nil {
 			return nil, fmt.Errorf("player %q: %w", text, err)
 		}
@@ -48,8 +49,12 @@ func player(text, dir string, v rules.Variant, goes string, timeout time.Duratio
 	})
 }
 
-// weights loads a model: a file, or what the registry of the run in dir finds under the name.
-func weights(name, dir string) (*net.Weights, error) {
+// weights loads a model: the one that is built in for games of v, a file, or what the registry of the run in dir finds under
+// the name.
+func weights(name, dir string, v rules.Variant) (*net.Weights, error) {
+	if name == builtin.Name {
+		return builtin.Load(v)
+	}
 	if dir == "" {
 		w, err := net.Load(name)
 		if errors.Is(err, fs.ErrNotExist) {

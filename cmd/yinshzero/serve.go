@@ -13,7 +13,7 @@ import (
 	"yinshzero/web/desk"
 )
 
-// shelfSize is how many models the server keeps ready.
+// shelfSize is how many models an engine or the server keeps ready.
 const shelfSize = 6
 
 func newServe() *cobra.Command {
@@ -26,12 +26,13 @@ func newServe() *cobra.Command {
 other program. With --dir there is a page about that training run too, and the best model is followed as it changes.
 
 On an address that other machines can reach everyone has to bring a token, which is part of the address that is printed.`,
-		Example: `  yinshzero serve --dir runs/standard
+		Example: `  yinshzero serve
+  yinshzero serve --dir runs/standard
   yinshzero serve --model best.safetensors --addr 0.0.0.0:8080`,
 		Args: cobra.NoArgs,
 	}
 	addr := c.Flags().String("addr", "127.0.0.1:8080", "where to serve, `HOST:PORT`")
-	model := c.Flags().String("model", "", "the model to play against: a file, or uniform, which knows nothing; with --dir also best, which is taken without --model, or a prefix of a SHA-256 in the run")
+	model := c.Flags().String("model", "", "the model to play against: a file, uniform, which knows nothing, or built-in; with --dir also best, which is then taken without --model, or a prefix of a SHA-256 in the run")
 	c.Flags().StringVar(&s.Run, "dir", "", "the run that model names refer to, and that has a page")
 	c.Flags().StringVar(&s.Token, "token", "", "ask everyone for this token of at least 12 characters; made by chance, if missing, where other machines can reach the page")
 	c.Flags().IntVar(&s.Limits.Searches, "threads", max(4, runtime.NumCPU()), "searches at once, 1 to 256")
