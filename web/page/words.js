@@ -46,7 +46,7 @@ export function ask(position, choice) {
       if (choice.fits.length === 1) return "Five in a row: click it to take it off.".replace("Five", rowLength(position));
       return choice.clicked.length === 0
         ? `Choose one of ${choice.fits.length} rows: click a marker of it.`
-        : `${choice.fits.length} rows have ${choice.clicked.join(", ")}: click another marker of yours.`;
+        : `${choice.fits.length} rows have ${choice.clicked.join(", ")}: click one more marker.`;
     case "take":
       return `Now take one of the ${mine}s off: ${position.taken[position.toMove] + 1} of ${position.ringsToWin}.`;
     default:
