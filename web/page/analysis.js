@@ -22,14 +22,14 @@ export function query(app, game, more) {
   };
 }
 
-/** The Analysis of where the game stands. values holds the last answer for each node of the game that was analysed. */
+/** The Analysis of where the game stands: answer is the last one, shown the place in the list that is pointed at, or −1. */
 export class Analysis {
   #search = null; // ends the search
 
   constructor(app) {
     this.app = app;
     this.answer = null;
-    this.shown = -1; // the place in the list that is pointed at
+    this.shown = -1;
     byId("heat").addEventListener("change", () => this.draw());
   }
 

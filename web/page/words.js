@@ -1,7 +1,6 @@
 // Moves and positions in words, for the status line, labels and screen readers.
 
 export const side = { W: "White", B: "Black" };
-export const other = { W: "B", B: "W" };
 
 const count = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
 

@@ -462,7 +462,7 @@ export const scenarios = {
     for (const [name, picture] of Object.entries(pictures)) {
       const { WR: W, BR: B, WM: w, BM: b, radius, mover, from, to, move, rows } = picture;
       if (!mover) continue;
-      const last = rows && name !== "given" ? "W" : rows ? "W" : "B";
+      const last = rows ? "W" : "B"; // who moved last: White made all of these rows
       const rules = { rings: 5, win: 5, variant: `${radius}-5-51-5-5` };
       const text = positionText({ W, B, w, b }, mover, rows ? "row" : "move", last, rules);
       const position = await table.ask("position", { game: { start: text } });
