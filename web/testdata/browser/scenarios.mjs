@@ -67,7 +67,7 @@ export const scenarios = {
     assert.equal((await table.drawn()).f9, undefined);
     assert.equal((await table.drawn()).f4, "WM");
     await table.click("k9");
-    await table.turn("person");
+    await table.reply(3);
     const position = await table.position();
     assert.equal(position.taken.W, 2);
     assert.equal(position.turns[0].text, "xf5-f9xk9");
@@ -87,7 +87,7 @@ export const scenarios = {
     await table.status("ring d7");
     await table.page.selectOption("#level", "beginner");
     await table.click("c7");
-    await table.turn("person");
+    await table.reply(4);
     const { turns } = await table.position();
     assert.equal(turns[0].text, "xf4-f8xc1;d7-c7");
     assert.deepEqual([turns[1].by, turns.length], ["B", 2]);
@@ -353,7 +353,7 @@ export const scenarios = {
       const { page } = table;
       await table.fits("the start");
       await page.locator('[data-point="f6"]').tap();
-      await table.turn("person");
+      await table.reply(2);
       await table.load(mini);
       await table.ply(26);
       await page.click("#first");

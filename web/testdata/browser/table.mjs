@@ -50,6 +50,12 @@ export class Table {
     return this.page.waitForSelector(`#board[data-ply="${n}"][data-state="still"]`);
   }
 
+  /** Waits until a person is to move at this ply or a later one. */
+  async reply(n) {
+    await this.page.waitForFunction((n) => Number(document.querySelector("#board").dataset.ply) >= n, n);
+    await this.turn("person");
+  }
+
   /** The notice of a kind, once it is there. */
   async notice(kind) {
     const notice = this.page.locator(`.notice[data-kind="${kind}"]`);
