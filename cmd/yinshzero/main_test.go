@@ -44,8 +44,10 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FREE", l.Addr().String()) // an address that nobody listens on
 			return l.Close()
 		},
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"exit": exit, "let": let, "waitfile": waitfile},
-		Condition: func(c string) (bool, error) { return c == "short" && testing.Short() || c == "root" && os.Getuid() == 0, nil },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exit": exit, "let": let, "waitfile": waitfile},
+		Condition: func(c string) (bool, error) {
+			return c == "short" && testing.Short() || c == "root" && os.Getuid() == 0, nil
+		},
 	})
 }
 
