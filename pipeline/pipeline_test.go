@@ -483,7 +483,14 @@ func TestThousands(t *testing.T) {
 
 // TestStatusIsACopy changes what Status returned.
 func TestStatusIsACopy(t *testing.T) {
-	r := &Run{params: Params{Log: slog.New(slog.DiscardHandler)}}
+	p := fresh(t)
+	p.Log = slog.New(slog.DiscardHandler)
+	r, err := Open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeRun(t, r)
+	r.status.Events = nil
 	r.note("one")
 	s := r.Status()
 	s.Events[0].Text = "changed"

@@ -71,8 +71,6 @@ func (r *Run) showRates(from, to tick) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &r.status
-	s.Games, s.Positions, s.Evaluations = to.games, to.positions, to.evals
-	s.WindowSize, s.WindowMin = r.window.Size(), r.params.Window.Min
 	seconds := to.at.Sub(from.at).Seconds()
 	if seconds <= 0 {
 		return
@@ -112,7 +110,9 @@ func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	s.Panics = r.counts.Panics.Load()
+	s.Games, s.Positions = r.window.TotalGames(), r.window.Total()
+	s.Evaluations, s.Panics = r.counts.Evaluations.Load(), r.counts.Panics.Load()
+	s.WindowSize, s.WindowMin = r.window.Size(), r.params.Window.Min
 	s.Events = slices.Clone(s.Events)
 	if !r.begun.IsZero() {
 		s.Elapsed = time.Since(r.begun)
