@@ -223,6 +223,18 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestFoldersAbove: the folders above the page are made.
+func TestFoldersAbove(t *testing.T) {
+	f := newTestFolder(t, net.Init(net.Arch{Channels: 32, Blocks: 1}, rand.New(rand.NewPCG(1, 1))), rules.Mini())
+	dir := filepath.Join(t.TempDir(), "a", "b", "public")
+	if err := f.write(dir, carried(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "index.html")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRuntime: what ort holds is what the notices say it is, which scripts/ort-web.sh --check compares with npm.
 func TestRuntime(t *testing.T) {
 	notices := string(mustRead(t, filepath.Join("..", "..", "THIRD_PARTY.md")))
