@@ -61,6 +61,9 @@ of ten matches. Four kinds of openings are tried, each with candidates of elo0, 
 		if err := inRange("max-pairs", gate.MaxPairs, arena.MinPairs, maxPairs); err != nil {
 			return err
 		}
+		if err := gate.Validate(); err != nil {
+			return &usageError{err}
+		}
 		var rows []gateTrial
 		w := c.OutOrStdout()
 		for _, o := range openings {
@@ -74,7 +77,7 @@ of ten matches. Four kinds of openings are tried, each with candidates of elo0, 
 					row := gateTrial{Chances: apart(o.chances, elo), Test: test}
 					var err error
 					if row.Trial, err = gate.Try(row.Chances, *tests, seed.New(1), i == 1); err != nil {
-						return usagef("gate: %v", err)
+						return err
 					}
 					if rows = append(rows, row); *asJSON {
 						continue

@@ -47,6 +47,9 @@ the variants that the model was trained for: the run's own, or for a model that 
 	names := c.Flags().StringArray("variant", nil, "a `VARIANT` that the model was trained for: standard, blitz, mini or five numbers; may be repeated")
 	force := c.Flags().Bool("force", false, "write over files that are there")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("web") && *web == "" {
+			return usagef("--web is empty: want a folder, such as --web public")
+		}
 		if *web != "" && (c.Flags().Changed("onnx") || *force) {
 			return usagef("--web writes no --onnx, and needs no --force: want one of them")
 		}
