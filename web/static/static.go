@@ -77,6 +77,9 @@ func (f *folder) write(dir string, carried fs.FS) error {
 	if err := replaceable(dir); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
 	temp, err := os.MkdirTemp(filepath.Dir(dir), ".yinshzero-web-")
 	if err != nil {
 		return err
