@@ -22,13 +22,14 @@ func newMatch() *cobra.Command {
 		Short: "Play two players against each other",
 		Long: `Play pairs of games, each pair one opening with colours swapped, and print the score from A's side.
 
-A PLAYER is random, greedy, uct:SIMS, model:FILE[,OPTION…][@SIMS|@TIME] or cmd:COMMAND; with --dir a model may also be a
-prefix of a SHA-256 in the run, or best. COMMAND, a program and its arguments, is an engine that speaks UGI, such as yinshzero
-engine; each game at once has a process of its own. One that ends, hangs or plays what is illegal ends the match. Ctrl-C
-ends it too, and what was played so far is printed.
+A PLAYER is random, greedy, uct:SIMS, model:FILE[,OPTION…][@SIMS|@TIME] or cmd:COMMAND. FILE may be built-in, the model that
+the program carries; with --dir it may also be a prefix of a SHA-256 in the run, or best. COMMAND, a program and its arguments,
+is an engine that speaks UGI, such as yinshzero engine; each game at once has a process of its own. One that ends, hangs or
+plays what is illegal ends the match. Ctrl-C ends it too, and what was played so far is printed.
 
 ` + optionsHelp,
 		Example: `  yinshzero match --a uct:200 --b greedy --variant mini --pairs 20
+  yinshzero match --a model:built-in@100 --b uct:200
   yinshzero match --a model:best@200 --b uct:1000 --dir runs/standard --json
   yinshzero match --a model:best,root=gumbel@200 --b model:best@200 --dir runs/standard --pairs 200
   yinshzero match --a model:best,cores=2@100ms --b model:best@100ms --dir runs/standard --parallel 1
