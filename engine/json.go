@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"yinshzero/internal/crash"
 	"yinshzero/mcts"
 	"yinshzero/rules"
 )
@@ -216,8 +217,15 @@ func (a *analyst) work() {
 		if j.search != a.params.Search {
 			s = mcts.New(judge, j.search)
 		}
-		s.Reset()
-		a.analyse(j, s)
+		err := crash.Catch(func() error {
+			s.Reset()
+			a.analyse(j, s)
+			return nil
+		})
+		if err != nil { // a bug: it costs this answer, and what it left half done is not used again
+			a.send(problem{ID: &j.id, TurnNumber: &j.turn, Error: err.Error()})
+			judge.Evaluator, searcher = nil, mcts.New(judge, a.params.Search)
+		}
 		a.done(j)
 	}
 }

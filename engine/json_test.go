@@ -350,6 +350,36 @@ func TestFailingNetwork(t *testing.T) {
 	}
 }
 
+// panicking is a network with a bug.
+type panicking struct{ failing }
+
+func (panicking) Forward([]float32, []rules.Move, *net.Output) error { panic("out of bounds") }
+
+// A bug in a search costs its answer, and neither the session nor the next query.
+func TestPanicCostsAnAnswer(t *testing.T) {
+	p := tiny(t, "32x1")
+	p.Threads = 1
+	load, bugs := p.Load, 2
+	p.Load = func(name string, v rules.Variant) (Model, error) {
+		m, err := load(name, v)
+		sound := m.Network
+		m.Network = func() infer.Network {
+			if bugs--; bugs >= 0 {
+				return panicking{}
+			}
+			return sound()
+		}
+		return m, err
+	}
+	e := begin(t, JSON, p)
+	for i := range 2 {
+		e.send(`{"id":"a","moves":[],"maxVisits":9}`)
+		if r := e.reply(); r.ID != "a" || (i == 0) != strings.Contains(r.Error, "out of bounds") {
+			t.Errorf("query %d: %+v", i, r)
+		}
+	}
+}
+
 // A query about another variant is judged by the model for that one.
 func TestVariantsHaveTheirModels(t *testing.T) {
 	p := tiny(t, "32x1")
