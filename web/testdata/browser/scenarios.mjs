@@ -93,6 +93,18 @@ export const scenarios = {
     assert.deepEqual([turns[1].by, turns.length], ["B", 2]);
   },
 
+  // Clicks that come before the answer to the first one play nothing.
+  async hasty(table) {
+    const { page } = table;
+    await page.selectOption("#sides", "WB");
+    await table.turn("person");
+    await page.locator('[data-point="e5"]').click({ clickCount: 3 });
+    await table.ply(1);
+    await table.status("Black");
+    assert.deepEqual((await table.game()).moves, ["e5"]);
+    assert.deepEqual(await table.drawn(), { e5: "WR" });
+  },
+
   // Taking back goes to the own last decision, and another Move there is another line.
   async undo(table) {
     const { page } = table;
