@@ -22,7 +22,8 @@ const KEEP = "yinshzero"; // the name of what is kept in this tab
 const BREATH = 350; // milliseconds between the Moves of an engine that plays itself
 
 class App {
-  #arrival = new AbortController(); // ends with the next arrival
+  #arrival = new AbortController();
+  #arriving = false; // the position where the game stands is not known yet // ends with the next arrival
   #known = new Map(); // positions by their question
 
   async start() {
@@ -125,6 +126,7 @@ class App {
 
   /** Plays a legal Move. Where the game was stepped through, this is a new line. */
   play(move) {
+    if (this.#arriving) return; // the second half of a double click
     drop("old");
     this.game.play(move, this.position.toMove);
     this.settings.auto = true;
@@ -233,12 +235,14 @@ class App {
     this.#arrival = new AbortController();
     const { signal } = this.#arrival;
     this.thinking = false;
+    this.#arriving = true;
     this.analysis.stop();
     try {
       const { ply, line } = this.game;
       const position = await this.positionAt(ply, signal);
       const tip = ply === line.length - 1 ? position : await this.positionAt(Infinity, signal);
       if (signal.aborted) return;
+      this.#arriving = false;
       this.position = position;
       this.turns = tip.turns;
       this.game.learn(tip.turns);
@@ -255,7 +259,7 @@ class App {
       if (!signal.aborted && this.waiting) await this.#think(signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.thinking = false;
+      this.thinking = this.#arriving = false;
       this.settings.auto = false;
       fault(error);
       if (this.position) this.draw();
