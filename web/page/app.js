@@ -24,6 +24,7 @@ const BREATH = 350; // milliseconds between the Moves of an engine that plays it
 class App {
   #arrival = new AbortController();
   #arriving = false; // the position where the game stands is not known yet // ends with the next arrival
+  #shown = null; // the game and the node in it that the board shows
   #known = new Map(); // positions by their question
 
   async start() {
@@ -243,6 +244,7 @@ class App {
       const tip = ply === line.length - 1 ? position : await this.positionAt(Infinity, signal);
       if (signal.aborted) return;
       this.#arriving = false;
+      this.#shown = { game: this.game, node: this.game.at };
       this.position = position;
       this.turns = tip.turns;
       this.game.learn(tip.turns);
@@ -262,8 +264,11 @@ class App {
       this.thinking = this.#arriving = false;
       this.settings.auto = false;
       fault(error);
-      if (this.position) this.draw();
-      else byId("status").textContent = "This game cannot be shown.";
+      if (this.#shown) { // back to where the board is
+        this.game = this.#shown.game;
+        this.game.go(this.#shown.node);
+        this.draw();
+      } else byId("status").textContent = "This game cannot be shown.";
     }
   }
 

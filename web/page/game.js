@@ -12,9 +12,11 @@ export class Game {
     this.at = 0;
   }
 
-  /** The Game that JSON.stringify wrote. */
+  /** The Game that JSON.stringify wrote. What it cannot have written throws. */
   static from(saved) {
-    return Object.assign(new Game(), saved);
+    const game = Object.assign(new Game(), saved);
+    if (game.ply < 0) throw new RangeError("stands nowhere");
+    return game;
   }
 
   /** Goes on with a Move, on the line that there is or on a new one. */

@@ -94,6 +94,27 @@ export const scenarios = {
   },
 
   // Clicks that come before the answer to the first one play nothing.
+  // A question that fails takes the Move back, so that game and board agree; a game that was kept and is none is left.
+  async failure(table) {
+    const { page } = table;
+    await page.selectOption("#sides", "WB");
+    await table.click("e5");
+    await table.ply(1);
+    const broken = (route) => route.fulfill({ status: 500, contentType: "application/json", body: '{"error":"out of order"}' });
+    await page.route("**/api/position", broken);
+    await table.click("f6");
+    assert.match(await (await table.notice("fault")).textContent(), /out of order/);
+    assert.deepEqual((await table.game()).moves, ["e5"]);
+    await page.unroute("**/api/position", broken);
+    await table.click("g7");
+    await table.ply(2);
+    assert.deepEqual(await table.drawn(), { e5: "WR", g7: "BR" });
+    await page.evaluate(() => sessionStorage.setItem("yinshzero", '{"game":{"nodes":[{"next":-1,"children":[]}],"at":99},"settings":{}}'));
+    await page.reload();
+    await table.ply(0);
+    await table.status("Your turn");
+  },
+
   async hasty(table) {
     const { page } = table;
     await page.selectOption("#sides", "WB");
