@@ -20,7 +20,7 @@ func eachInt8(t *testing.T, f func(t *testing.T)) {
 	t.Run("vnni", func(t *testing.T) {
 		t.Setenv(kernel.ISAVariable, "")
 		if _, err := kernel.NewInt8(32, 32); err != nil {
-			t.Skip(err)
+			t.Skip("this machine has no 8-bit kernels: ", err)
 		}
 		f(t)
 	})
@@ -67,7 +67,7 @@ func TestInt8Kernels(t *testing.T) {
 	w := randomWeights(Arch{Channels: 32, Blocks: 2, Pooling: true}, rng)
 	ps := positions(rng, 12)
 	if _, err := kernel.NewInt8(32, 32); err != nil {
-		t.Skip(err)
+		t.Skip("this machine has no 8-bit kernels: ", err)
 	}
 	p := compileInt8(t, w, ps)
 	q := p.Clone()

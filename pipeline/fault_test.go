@@ -194,7 +194,7 @@ func TestPanicInALoop(t *testing.T) {
 	for _, at := range []string{"candidate", "promoted", "rejected"} {
 		t.Run(at, func(t *testing.T) {
 			if testing.Short() && at != "candidate" {
-				t.Skip("one is enough")
+				t.Skip("the short tests panic in one place of three")
 			}
 			p := fresh(t)
 			p.Gate.MaxPairs = 8
@@ -314,6 +314,16 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// refuse makes a step of writing the files whose paths hold part fail, until end is called.
+func refuse(at atomicfile.Step, part string, err error) (end func()) {
+	return atomicfile.Inject(func(step atomicfile.Step, path string) error {
+		if step == at && strings.Contains(path, part) {
+			return err
+		}
+		return nil
+	})
+}
+
 // TestEndOnAFullDisk ends a run that waits for room. It says what was not written, and when there is room nothing is lost:
 // games that are in no shard wait in the hub.
 func TestEndOnAFullDisk(t *testing.T) {
@@ -322,12 +332,7 @@ func TestEndOnAFullDisk(t *testing.T) {
 			p := fresh(t)
 			var end func()
 			_, m, err := try(t, p, func(*Run) {
-				end = atomicfile.Inject(func(step atomicfile.Step, path string) error {
-					if step == atomicfile.Half && strings.Contains(path, part) {
-						return syscall.ENOSPC
-					}
-					return nil
-				})
+				end = refuse(atomicfile.Half, part, syscall.ENOSPC)
 			}, is("disk is full: waiting for room"))
 			end()
 			if err == nil || !atomicfile.Full(err) || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "make room") {
@@ -355,12 +360,7 @@ func TestReadOnly(t *testing.T) {
 			p := fresh(t)
 			var end func()
 			_, _, err := try(t, p, func(*Run) {
-				end = atomicfile.Inject(func(step atomicfile.Step, path string) error {
-					if step == atomicfile.Create && strings.Contains(path, part) {
-						return syscall.EACCES
-					}
-					return nil
-				})
+				end = refuse(atomicfile.Create, part, syscall.EACCES)
 			}, is("never"))
 			end()
 			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), part) || !strings.Contains(err.Error(), "writable") {
@@ -371,7 +371,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	t.Run("directory", func(t *testing.T) {
 		if runtime.GOOS == "windows" || os.Getuid() == 0 {
-			t.Skip("permissions bind this user nowhere")
+			t.Skip("permissions do not bind root, and Windows has none")
 		}
 		p := quiet(t)
 		if err := os.Mkdir(p.Dir, 0o555); err != nil {
@@ -451,7 +451,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "a bit flipped" {
-				t.Skip("one is enough")
+				t.Skip("the short tests damage in one way")
 			}
 			p := quiet(t)
 			r := open(t, p)

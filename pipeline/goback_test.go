@@ -9,10 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"yinshzero/data"
-	"yinshzero/mcts"
 	"yinshzero/registry"
-	"yinshzero/selfplay"
 )
 
 // taught is a run with games to learn from that goes back to the best model after a rejection, and a copy of it.
@@ -20,26 +17,7 @@ func taught(t *testing.T) (p, again Params) {
 	t.Helper()
 	p = quiet(t)
 	p.GoBack, p.Anchors, p.Passes, p.CandidateSteps = true, nil, 1e6, 12
-	closeRun(t, open(t, p))
-	player, err := selfplay.New(mcts.New(mcts.Uniform{}, mcts.DefaultParams()), p.Plan.SelfPlay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var recs []*data.Record
-	for i := range uint64(60) {
-		rec, err := player.Game(t.Context(), p.Variant, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		recs = append(recs, rec)
-	}
-	path, err := data.NextShard(filepath.Join(p.Dir, recordsDir), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := data.WriteShard(path, recs); err != nil {
-		t.Fatal(err)
-	}
+	shardOf(t, p, 60)
 	again = p
 	again.Dir = filepath.Join(t.TempDir(), "again")
 	again.Hub.Dir = filepath.Join(again.Dir, hubDir)

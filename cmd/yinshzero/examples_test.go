@@ -23,7 +23,7 @@ func TestExamples(t *testing.T) {
 	for _, client := range [][]string{{goclient}, {"python3", "../../examples/play.py"}, {"node", "../../examples/play.mjs"}} {
 		t.Run(filepath.Base(client[0]), func(t *testing.T) {
 			if _, err := exec.LookPath(client[0]); err != nil {
-				t.Skip(err)
+				t.Skip("nothing to run the client with: ", err)
 			}
 			run := func(args ...string) (string, string, error) {
 				c := exec.Command(client[0], append(append(client[1:len(client):len(client)], "yinshzero", "engine", "--protocol", "json"), args...)...)

@@ -226,7 +226,7 @@ func BenchmarkInt8(b *testing.B) {
 	for _, channels := range []int{32, 64, 96} {
 		c, err := NewInt8(channels, channels)
 		if err != nil {
-			b.Skip(err)
+			b.Skip("this machine has no 8-bit kernels: ", err)
 		}
 		w := make([]float32, taps*channels*channels)
 		for i := range w {
