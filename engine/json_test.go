@@ -298,14 +298,14 @@ func TestAnswer(t *testing.T) {
 		if len(mover.Policy) != len(legal) {
 			t.Errorf("turn %d: a policy of %d moves, want %d", turn, len(mover.Policy), len(legal))
 		}
-		softmax(out.WDL[:])
+		infer.Softmax(out.WDL[:])
 		near("rawWinrate", mover.RootInfo.RawWinrate, out.WDL[0]+out.WDL[1]/2)
 		near("rawWinrate of the other", other.RootInfo.RawWinrate, 1-mover.RootInfo.RawWinrate)
 		near("winrate of the other", other.RootInfo.Winrate, 1-mover.RootInfo.Winrate)
 		near("scoreLead of the other", *other.RootInfo.ScoreLead, -*mover.RootInfo.ScoreLead)
 		for _, pt := range pos.AppendBoard(nil) {
 			o := owners[pt.Grid()]
-			softmax(o[:])
+			infer.Softmax(o[:])
 			near("ownership", mover.Ownership[pt], o[0]-o[2])
 			near("ownership of the other", other.Ownership[pt], o[2]-o[0])
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"yinshzero/infer"
@@ -48,7 +47,8 @@ type Params struct {
 	Seed        uint64        // of what is left to chance
 	Report      time.Duration // UGI: between two reports of a search; above 0
 
-	// Load finds a model by name and makes it ready for a Variant. It is called in one goroutine at a time.
+	// Load finds a model by name and makes it ready for a Variant. UGI and JSON call it in one goroutine at a time, Decide in
+	// its caller's.
 	Load func(name string, v rules.Variant) (Model, error)
 }
 
@@ -155,16 +155,16 @@ func (m Model) look(pos *rules.Position) (look, error) {
 	legal := pos.AppendMoves(nil)
 	l := look{policy: make([]float32, len(legal))}
 	if m.Network == nil {
-		softmax(l.policy)
+		infer.Softmax(l.policy)
 		return l, nil
 	}
 	network, out := m.Network(), net.Output{Logits: l.policy}
 	if err := network.Forward(net.AppendPlanes(nil, pos), legal, &out); err != nil {
 		return look{}, err
 	}
-	softmax(l.policy)
+	infer.Softmax(l.policy)
 	if m.Arch.Has(net.Rings) {
-		softmax(out.Rings[:])
+		infer.Softmax(out.Rings[:])
 		lead := float32(0)
 		for i, x := range out.Rings {
 			lead += float32(i-net.NumRings/2) * x
@@ -177,26 +177,9 @@ func (m Model) look(pos *rules.Position) (look, error) {
 		l.ownership = new([rules.NumPoints]float32)
 		for _, pt := range pos.AppendBoard(nil) {
 			owners := logits[pt.Grid()]
-			softmax(owners[:])
+			infer.Softmax(owners[:])
 			l.ownership[pt] = owners[0] - owners[2]
 		}
 	}
 	return l, nil
-}
-
-// softmax replaces logits by probabilities.
-func softmax(x []float32) {
-	top := float32(math.Inf(-1))
-	for _, v := range x {
-		top = max(top, v)
-	}
-	sum := 0.0
-	for i, v := range x {
-		e := math.Exp(float64(v - top))
-		x[i] = float32(e)
-		sum += e
-	}
-	for i := range x {
-		x[i] = float32(float64(x[i]) / sum)
-	}
 }

@@ -240,7 +240,7 @@ func (e *Evaluator) ask(ctx context.Context, s *seat, q *mcts.Query, symmetry ru
 
 	copy(q.Prior, s.out.Logits[:len(legal)])
 	wdl := s.out.WDL
-	if !softmax(q.Prior) || !softmax(wdl[:]) {
+	if !Softmax(q.Prior) || !Softmax(wdl[:]) {
 		return fmt.Errorf("evaluate %v: the network's answer is not finite: train with a smaller learning rate, or use older weights", &q.Pos)
 	}
 	q.Value = wdl[0] - wdl[2]
@@ -253,8 +253,9 @@ func (e *Evaluator) ask(ctx context.Context, s *seat, q *mcts.Query, symmetry ru
 // Counts returns how many queries e has answered with the network, and how many from the cache. Any goroutine may call it.
 func (e *Evaluator) Counts() (evaluations, hits int64) { return e.evaluations.Load(), e.hits.Load() }
 
-// softmax replaces logits by probabilities and reports whether they are finite.
-func softmax(x []float32) bool {
+// Softmax replaces logits by probabilities, in place, and reports whether they are finite; if not, x holds nothing of use. Any
+// goroutine may call it.
+func Softmax(x []float32) bool {
 	top := float32(math.Inf(-1))
 	for _, v := range x {
 		top = max(top, v) // NaN wins

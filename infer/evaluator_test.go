@@ -496,7 +496,7 @@ func TestSoftmax(t *testing.T) {
 		{[]float32{nan, 0}, nil},
 	} {
 		got := slices.Clone(test.in)
-		if ok := softmax(got); ok != (test.want != nil) {
+		if ok := Softmax(got); ok != (test.want != nil) {
 			t.Errorf("%v: finite: %v", test.in, ok)
 		} else if ok && !slices.EqualFunc(got, test.want, func(a, b float32) bool { return math.Abs(float64(a-b)) < 1e-7 }) {
 			t.Errorf("%v: %v, want %v", test.in, got, test.want)
